@@ -109,10 +109,10 @@ describe("a retry sent before its due time", () => {
 
   it("breaks a rule if it uses up the schedule or changes the due time", () => {
     assert.deepStrictEqual(whats(10_000, { early: 0, next_attempt_at: 38_000 }), [
-      "delivery 1 counts early attempt 2 in its schedule"
+      "delivery 1 counts 0 early attempts after attempt 2"
     ])
     assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
-      "delivery 1 has a different due time than before early attempt 2"
+      "delivery 1 has a retry 30000 ms after attempt 2, against its schedule"
     ])
   })
 })

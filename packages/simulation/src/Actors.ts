@@ -76,6 +76,8 @@ const act = (world: Simulation, kind: ActionKind): void => {
     case "storeDown":
       publishAround(world)
       return faults.storeDown(between(rng, 100, 8_000))
+    case "vanish":
+      return engine === undefined ? undefined : void faults.vanishing.add(engine.process)
     case "kill":
       return engine === undefined ? undefined : world.killEngine(engine.process)
     case "restart":
@@ -239,60 +241,59 @@ const create = (world: Simulation): void => {
     persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), request)
 }
 
-const change = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+/** Changes a random integration, as the user who can manage it. `draw` returns the change and the request. */
+const manage = (
+  world: Simulation,
+  engine: SimulatedEngine | undefined,
+  type: "patch" | "remove" | "rotate",
+  draw: (
+    integration: Integration,
+    actor: ReturnType<typeof actorOf>,
+    op: number
+  ) => { readonly change: string; readonly request: Effect.Effect<unknown, unknown, Integrations> }
+): void => {
   const integration = anyIntegration(world)
-  if (engine === undefined || integration === null) return
-  const place = placeOf(world, integration.scope)
-  if (place === undefined) return
+  const place = integration === null ? undefined : placeOf(world, integration.scope)
+  if (engine === undefined || integration === null || place === undefined) return
   const op = world.nextOperation()
-  const attributes: Readonly<Record<string, unknown>> =
-    integration.status === "disabled"
-      ? { status: "enabled" }
-      : pick(world.rng, [
-          { status: "disabled" },
-          { status: "disabled" },
-          { bindings: bindingsOf(world) },
-          { configuration: configurationOf(world, op) },
-          { configuration: configurationOf(world, op) }
-        ])
-  const document = documentOf(attributes)
-  world.run(
-    engine,
-    op,
-    { type: "patch", integration_id: integration.id, change: JSON.stringify(attributes) },
-    Integrations.use((service) => service.patch(actorOf(place), place.scope, integration.id, document, null))
-  )
+  const { change, request } = draw(integration, actorOf(place), op)
+  world.run(engine, op, { type, integration_id: integration.id, change }, request)
 }
 
-const remove = (world: Simulation, engine: SimulatedEngine | undefined): void => {
-  const integration = anyIntegration(world)
-  if (engine === undefined || integration === null) return
-  const place = placeOf(world, integration.scope)
-  if (place === undefined) return
-  world.run(
-    engine,
-    world.nextOperation(),
-    { type: "remove", integration_id: integration.id, change: "removed" },
-    Integrations.use((service) => service.remove(actorOf(place), place.scope, integration.id, null))
-  )
-}
+const change = (world: Simulation, engine: SimulatedEngine | undefined): void =>
+  manage(world, engine, "patch", ({ id, scope, status }, actor, op) => {
+    const attributes: Readonly<Record<string, unknown>> =
+      status === "disabled"
+        ? { status: "enabled" }
+        : pick(world.rng, [
+            { status: "disabled" },
+            { status: "disabled" },
+            { bindings: bindingsOf(world) },
+            { configuration: configurationOf(world, op) },
+            { configuration: configurationOf(world, op) }
+          ])
+    const request = Integrations.use((service) => service.patch(actor, scope, id, documentOf(attributes), null))
+    return { change: JSON.stringify(attributes), request }
+  })
 
-const rotate = (world: Simulation, engine: SimulatedEngine | undefined): void => {
-  const integration = anyIntegration(world)
-  if (engine === undefined || integration === null) return
-  const place = placeOf(world, integration.scope)
-  if (place === undefined) return
-  world.run(
-    engine,
-    world.nextOperation(),
-    { type: "rotate", integration_id: integration.id, change: "rotated" },
-    Integrations.use((service) => service.rotateSecret(actorOf(place), place.scope, integration.id, null))
-  )
-}
+const remove = (world: Simulation, engine: SimulatedEngine | undefined): void =>
+  manage(world, engine, "remove", ({ id, scope }, actor) => ({
+    change: "removed",
+    request: Integrations.use((service) => service.remove(actor, scope, id, null))
+  }))
 
+const rotate = (world: Simulation, engine: SimulatedEngine | undefined): void =>
+  manage(world, engine, "rotate", ({ id, scope }, actor) => ({
+    change: "rotated",
+    request: Integrations.use((service) => service.rotateSecret(actor, scope, id, null))
+  }))
+
+/** Requests a resend of any delivery. Half of the time, of one that is leased, and so perhaps being attempted. */
 const resend = (world: Simulation, engine: SimulatedEngine | undefined): void => {
-  const delivery = world.delivery(between(world.rng, 1, 100))
-  if (engine === undefined || delivery === null) return
+  const { rng } = world
+  const any = world.delivery(between(rng, 1, 100)) ?? undefined
+  const delivery = happens(rng, 0.5) ? (oneOf(rng, world.leased()) ?? any) : any
+  if (engine === undefined || delivery === undefined) return
   world.run(
     engine,
     world.nextOperation(),

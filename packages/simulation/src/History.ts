@@ -68,6 +68,20 @@ export type Fact =
       /** Largest number of deliveries claimed beyond a limit, in total or for one integration; 0 if none. */
       readonly excess: number
     }
+  /** An engine got deliveries that are leased to its worker, by a claim or a publication. */
+  | {
+      readonly kind: "leases_received"
+      readonly engine: number
+      readonly worker: string
+      readonly ids: ReadonlyArray<DeliveryId>
+    }
+  /** The transaction of a process that died holds integrations until the store ends the transaction. */
+  | {
+      readonly kind: "locked"
+      readonly engine: number
+      readonly integrations: ReadonlyArray<IntegrationId>
+      readonly until: number
+    }
   /** A worker's heartbeat took effect in the store. */
   | {
       readonly kind: "heartbeat"

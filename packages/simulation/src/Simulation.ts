@@ -29,7 +29,7 @@ import { Cause, Effect, Exit, Layer, Random } from "effect"
 import type { Entry, FinalDelivery, Operation } from "./History.ts"
 import { History } from "./History.ts"
 import type { StoreCall } from "./world/Faults.ts"
-import { Faults, ChangeSignals, Rights, storeCalls } from "./world/Faults.ts"
+import { ChangeSignals, Faults, Locks, Rights, storeCalls } from "./world/Faults.ts"
 import { Receivers } from "./world/Receivers.ts"
 import type { Scenario } from "./world/Scenario.ts"
 import { between, happens, ownedBy, scenarioOf } from "./world/Scenario.ts"
@@ -118,6 +118,7 @@ export class Simulation {
   readonly #storage: Storage
   readonly #isOwned: boolean
   readonly #members = new Map<string, number>()
+  readonly #locks: Locks | null
   /** The open stores; null while no process has opened them. */
   #stores: Stores | null = null
   readonly #number: number
@@ -157,6 +158,7 @@ export class Simulation {
     this.rights = new Rights(scenario.places, this.history)
     this.#storage = storage.make()
     this.#isOwned = storage.isOwned
+    this.#locks = storage.isOwned ? null : new Locks(this.time, this.history)
     this.#world = new World({
       time: this.time,
       seed: stream,
@@ -289,13 +291,19 @@ export class Simulation {
     const engine = process.number
     return Effect.map(Effect.zip(this.#opened(engine), this.#clockOf(process, call)), ([stores, clock]) => {
       const ports: Ports = {
-        stores: watchedStores(stores, { engine, call, history, events: this.#events, members: this.#members, changed }),
+        stores: watchedStores(stores, {
+          engine,
+          call,
+          history,
+          events: this.#events,
+          members: this.#members,
+          locks: this.#locks,
+          changed
+        }),
         directory: rights.directoryOf(process, time, faults),
         transport: receivers.transportOf(process),
         settings: scenario.settings,
         clock,
-        dispatcher: (dispatcher) => dispatcher,
-        wake: (wake) => wake,
         listener: (notification) => Effect.sync(() => history.add({ kind: "notification", engine, notification }))
       }
       return this.#breakage.engine?.(ports) ?? ports
@@ -354,6 +362,12 @@ export class Simulation {
   /** Reads an integration; null if it doesn't exist or no process has the stores open. */
   integration(id: number): Integration | null {
     return this.#stores === null ? null : Effect.runSync(this.#stores.integrations.find(IntegrationId.make(id)))
+  }
+
+  /** Returns the deliveries that a worker has leased; none if no process has the stores open. */
+  leased(): ReadonlyArray<Pick<Delivery, "id">> {
+    if (this.#stores === null) return []
+    return Effect.runSync(this.#stores.deliveries.list({ states: ["delivering"], limit: 100 }))
   }
 
   /** Reads a delivery; null if it doesn't exist or no process has the stores open. */

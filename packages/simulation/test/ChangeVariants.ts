@@ -62,16 +62,6 @@ const failing = within(
 )
 
 export const changeVariants: ReadonlyArray<Variant> = [
-  fault("nothing-after-end", "an engine that receives no changes from others", 14, {
-    ...engine(() => ({ wake: (wake) => ({ ...wake, changes: Effect.never }) })),
-    scenario: unsteady
-  }),
-  fault("nothing-after-end", "an engine that ignores that changes may have been lost", 24, {
-    ...engine(() => ({
-      wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
-    })),
-    scenario: (scenario) => ({ ...unsteady(scenario), changeSignals: { delay: 0, lost: 1, reconnect: 100 } })
-  }),
   fault("nothing-after-end", "a store that leases deliveries matched before their integration moved", 16, {
     store: (stores) => ({
       ...stores,
@@ -224,7 +214,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
     scenario: within({ rotate: 10, publish: 30 })
   }),
-  fault("overrides", "overrides that are ignored", 4, {
+  fault("delivered-is-received", "overrides that are ignored", 4, {
     ...seeing((integration) => ({ ...integration, overrides: {} })),
     scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })
   })

@@ -1,8 +1,6 @@
 /** Faults in sending: wrong contents, times or receivers. */
-import type { LeasedDelivery } from "@doorhook/core"
 import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
 import { Effect } from "effect"
-import { noActions } from "../src/world/Scenario.ts"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { engine, fault, hour, integrations, settling, store } from "./Breakage.ts"
 
@@ -24,8 +22,6 @@ const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
     }
   }
 }
-
-const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
 
 export const dispatchVariants: ReadonlyArray<Variant> = [
   fault("nothing-lost", "an event accepted but not stored", 2, store(forgetful)),
@@ -138,12 +134,6 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
   ),
   fault(
     "nothing-after-end",
-    "a dispatcher that receives no changes",
-    7,
-    engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
-  ),
-  fault(
-    "nothing-after-end",
     "rights that are not checked",
     17,
     engine(({ directory }) => ({
@@ -187,47 +177,5 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
           )
       })
     }))
-  ),
-  fault("calls-first", "calls that queue behind access logs", 8, {
-    ...engine(({ stores }) => ({
-      dispatcher: (dispatcher) => ({
-        ...dispatcher,
-        handOver: () => {
-          const handover = dispatcher.handOver()
-          return {
-            ...handover,
-            keep: (integration, _, size) => handover.keep(integration, 2, size),
-            stored: (leased, hasDue) => handover.stored(leased.map(inBackground), hasDue)
-          }
-        }
-      }),
-      stores: {
-        ...stores,
-        deliveries: {
-          ...stores.deliveries,
-          claim: (request) =>
-            Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
-              deliveries: deliveries.map(inBackground),
-              next_due
-            })),
-          enqueue: (records, keys) =>
-            stores.deliveries.enqueue(
-              records.map((record) => ({
-                ...record,
-                deliveries: record.deliveries.map((delivery) => ({ ...delivery, lane: 2 as const }))
-              })),
-              keys
-            )
-        }
-      }
-    })),
-    // Receivers that never answer leave backlogs.
-    scenario: (scenario) => ({
-      ...scenario,
-      receivers: ["dead", "dead"],
-      actions: { ...noActions, create: scenario.actions.create, burst: 2, publish: 30 },
-      settings: { ...scenario.settings, disableAfter: 24 * hour },
-      faults: { ...scenario.faults, crash: 0 }
-    })
-  })
+  )
 ]

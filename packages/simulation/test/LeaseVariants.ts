@@ -74,7 +74,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
         Effect.map(deliveries.heartbeat(beat), (membership) => ({ ...membership, workers: 1, rank: 0 }))
     })),
     scenario: within(
-      { publish: 30, burst: 3, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
+      { publish: 30, burst: 3, vanish: 0, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
       { concurrency: 64, concurrencyPerIntegration: 5, disableAfter: 24 * hour },
       { engines: 3, receivers: ["slow", "dead"] }
     )

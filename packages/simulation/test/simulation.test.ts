@@ -6,6 +6,7 @@ import { hashOf } from "../src/History.ts"
 import { traceOf } from "../src/checks/Trace.ts"
 import type { Breakage, Outcome } from "../src/Simulation.ts"
 import { simulate } from "../src/Actors.ts"
+import { sabotages } from "./Sabotage.ts"
 import { variants } from "./Variants.ts"
 
 /** Number of seeds in this test; `npm run simulate:seeds` runs any number. */
@@ -55,6 +56,7 @@ const wanted: ReadonlyArray<string> = [
   [
     "settled as disabled",
     "settled as enabled",
+    "locked",
     "notification failing",
     "notification disabled",
     "notification recovered",
@@ -116,7 +118,7 @@ describe("the checks", () => {
   it("each detect a fault", () => {
     assert.sameMembers(
       checks.map(({ name }) => name),
-      [...new Set(variants.map(({ check }) => check))]
+      [...new Set([...variants, ...Object.values(sabotages)].map(({ check }) => check))]
     )
   })
 

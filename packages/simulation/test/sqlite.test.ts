@@ -48,10 +48,18 @@ describe("the engine over SQLite", () => {
     ],
     ["the log is lost", (filename: string) => rmSync(`${filename}-wal`, { force: true })]
   ] as const)("loses events if after a crash %s, and the checks detect it", (_, after) => {
-    const isSeen = from1To(40).some((seed) => {
-      const outcome = simulate(seed, { storage: sqliteFiles(after) })
-      return judge(outcome).some(({ check }) => check.name === "nothing-lost")
-    })
+    // Some seeds end with a file that SQLite refuses to open, which proves nothing about the checks.
+    const outcomeOf = (seed: number) => {
+      try {
+        return [simulate(seed, { storage: sqliteFiles(after) })]
+      } catch (error) {
+        assert.match(String(error), /the file is damaged/)
+        return []
+      }
+    }
+    const isSeen = from1To(40).some((seed) =>
+      outcomeOf(seed).some((outcome) => judge(outcome).some(({ check }) => check.name === "nothing-lost"))
+    )
     assert.isTrue(isSeen)
   })
 })

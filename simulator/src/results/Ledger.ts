@@ -15,6 +15,7 @@ import type {
   TransportResult
 } from "@doorhook/core"
 import { deliveryStates, RetryPolicy } from "@doorhook/core"
+import { acknowledges, flawOf, flawOfStart, retryAfterOf } from "./DeliveryRules.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 
 export const rules = {
@@ -237,10 +238,7 @@ export class Ledger {
       tracked.dueAt = next_attempt_at
       return
     }
-    const { last } = tracked
-    const isAcknowledged =
-      last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
-    if (state === "delivered" && !isAcknowledged)
+    if (state === "delivered" && !acknowledges(tracked.last, this.#options.ackTimeout))
       this.report("delivered-is-received", now, `delivery ${delivery_id} ended as delivered but was not acknowledged`)
     this.#end(tracked, state, now)
   }
@@ -298,43 +296,28 @@ export class Ledger {
     if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
       this.report("retry-times", now, `${sent} when its event was ${now - event.created_at} ms old`)
     if (dueAt === null || earlyOf !== null) return
-    if (now < dueAt - tolerance) this.report("retry-times", now, `${sent} ${dueAt - now} ms before it was due`)
-    if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
-      this.report("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
+    const flaw = flawOfStart(now, dueAt, tolerance, this.#busyAt < dueAt ? slack : null)
+    if (flaw !== null) this.report("retry-times", now, `${sent} ${flaw}`)
   }
 
-  /** Describes what is wrong with the settlement of a failed attempt; null if it is right. */
+  /** Describes what is wrong with the settlement of a delivery that is not delivered; null if it is right. */
   #flawOf(tracked: Tracked, settlement: Settlement, now: number): string | null {
     const { retry, tolerance } = this.#options
     const { attempts, early, earlyOf, event, last, lastEnd } = tracked
-    const { attempt, early: earlyNow, next_attempt_at: dueAt, state } = settlement
+    if (settlement.state === "cancelled")
+      return last?._tag === "Answered" && last.status === 410 ? null : `is cancelled after ${attempts} attempts`
     const { delays, lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
-    const answer = last?._tag === "Answered" ? last : null
-    const asks = answer?.status === 429 || answer?.status === 503 ? answer.retry_after : null
-    const asked = Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
-    const delay = attempt === null ? 0 : delays[attempts - early - 1]
-    const latest = (from: number, wait: number) =>
-      from + Math.max(Math.floor(wait * (1 + RetryPolicy.maxJitter)), attempt === null ? 0 : asked)
-    if (state !== "retrying") {
-      const isOver =
-        delay === undefined ||
-        (lifetime !== null &&
-          latest(attempt === null ? now : lastEnd, delay) >= event.created_at - tolerance + lifetime)
-      const isRight = state === "cancelled" ? answer?.status === 410 : isOver
-      return isRight ? null : `is ${state} after ${attempts} attempts, against its schedule`
-    }
-    if (earlyOf !== null) {
-      if (earlyNow !== early + 1) return `counts early attempt ${attempts} in its schedule`
-      const again = Math.max(earlyOf, asked === 0 ? 0 : lastEnd + asked)
-      return Math.abs((dueAt ?? 0) - again) <= tolerance
-        ? null
-        : `has a different due time than before early attempt ${attempts}`
-    }
-    if (delay === undefined || dueAt === null)
-      return `is to be retried after attempt ${attempts}, but its schedule has no such retry`
-    const isInTime =
-      dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
-    return isInTime ? null : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, against its schedule`
+    const lastAttempt = { number: attempts, early, earlyOf, endedAt: lastEnd, retryAfter: retryAfterOf(last, lastEnd) }
+    return flawOf(
+      {
+        ...settlement,
+        settledAt: now,
+        publishedAt: event.created_at,
+        last: settlement.attempt === null ? null : lastAttempt
+      },
+      { schedules: [delays], lifetime },
+      tolerance
+    )
   }
 
   #end(tracked: Tracked, state: DeliveryState, now: number): void {

@@ -2,7 +2,7 @@
  * The delivery engine of core, built on given ports. Used by runs in real time, by runs on virtual time, and by the
  * deterministic simulation.
  */
-import type { Crypto, DeliverySettingsShape, Notification, StoreClockShape } from "@doorhook/core"
+import type { Crypto, DeliverySettingsShape, Notification, StoreClockShape, WakeSignal } from "@doorhook/core"
 import {
   AllowAllDirectory,
   DeliverySettings,
@@ -16,8 +16,7 @@ import {
   Publisher,
   StoreClock,
   TokenStore,
-  Transport,
-  WakeSignal
+  Transport
 } from "@doorhook/core"
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
@@ -41,10 +40,6 @@ export interface EnginePorts {
   readonly clock?: StoreClockShape | null
   /** Receives notifications, as the host does. */
   readonly listener?: (notification: Notification) => Effect.Effect<void>
-  /** Wraps the dispatcher that publishers and integrations use. */
-  readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
-  /** Wraps the signals that the engine gets from other processes. */
-  readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
 /** Builds new stores from a layer. They are never shared. */
@@ -62,23 +57,12 @@ export const storesOf = <E>(
 
 /** Builds publisher and dispatcher, with the ports that they need. */
 export const engineLayer = <E1, E2>(
-  {
-    clock = null,
-    directory,
-    dispatcher = (own) => own,
-    listener,
-    settings,
-    stores,
-    transport,
-    wake = (own) => own
-  }: EnginePorts,
+  { clock = null, directory, listener, settings, stores, transport }: EnginePorts,
   signals: Layer.Layer<WakeSignal, E1>,
   crypto: Layer.Layer<Crypto, E2>
 ) =>
   Publisher.layer.pipe(
-    Layer.provideMerge(
-      Layer.effect(Dispatcher, Effect.map(Dispatcher, dispatcher)).pipe(Layer.provide(Dispatcher.layer))
-    ),
+    Layer.provideMerge(Dispatcher.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -91,7 +75,7 @@ export const engineLayer = <E1, E2>(
         Layer.succeed(Transport, transport),
         Layer.succeed(NotificationListener, listener ?? (() => Effect.void)),
         Layer.orDie(DeliverySettings.layer(settings)),
-        Layer.effect(WakeSignal, Effect.map(WakeSignal, wake)).pipe(Layer.provide(signals)),
+        signals,
         crypto
       )
     )

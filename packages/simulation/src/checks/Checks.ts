@@ -3,10 +3,17 @@
  */
 import type { Entry } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
-import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Completeness.ts"
+import {
+  attemptNumbers,
+  counts,
+  deliveredIsReceived,
+  nothingAfterSuccess,
+  nothingLost,
+  staysCancelled
+} from "./Completeness.ts"
 import { disabling, notifications, probes } from "./Health.ts"
 import { feeds, idempotent, purges } from "./Retention.ts"
-import { isolation, nothingAfterEnd, overrides, sameBody, signatures } from "./Recipients.ts"
+import { isolation, nothingAfterEnd, sameBody, signatures } from "./Recipients.ts"
 import { callLifetime, catchingUp, retryTimes } from "./Schedule.ts"
 import type { Check, Violation } from "./Trace.ts"
 import { traceOf } from "./Trace.ts"
@@ -17,6 +24,7 @@ export const checks: ReadonlyArray<Check> = [
   nothingLost,
   deliveredIsReceived,
   nothingAfterSuccess,
+  staysCancelled,
   retryTimes,
   callLifetime,
   nothingAfterEnd,
@@ -34,7 +42,6 @@ export const checks: ReadonlyArray<Check> = [
   feeds,
   purges,
   signatures,
-  overrides,
   catchingUp,
   clocks
 ]

@@ -1,8 +1,10 @@
 /** Checks that no delivery is lost and that records and tallies are true. */
 import type { DeliveryState, Integration, IntegrationId, NewEvent } from "@doorhook/core"
-import { Matcher, RetryPolicy, deliveryStates } from "@doorhook/core"
+import { deliveryStates } from "@doorhook/core"
+import { DeliveryRules } from "@doorhook/simulator/testing"
 import type { FinalDelivery } from "../History.ts"
-import { isAcknowledged } from "./Knowledge.ts"
+import { isAcknowledged, isBusy, isDisturbed, outcomesOf, slack } from "./Knowledge.ts"
+import { maySee } from "./Recipients.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { clockError, entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
@@ -35,9 +37,7 @@ const versionsBetween = (
 /** Returns the integrations that matched an event during the whole time between two entries. */
 const owed = ({ integrations }: Trace, event: NewEvent, from: number, to: number): ReadonlyArray<IntegrationId> =>
   [...integrations].flatMap(([id, history]) =>
-    versionsBetween(history, from, to).every((version) => version !== null && Matcher.matches(version, event))
-      ? [id]
-      : []
+    versionsBetween(history, from, to).every((version) => version !== null && maySee(version, event)) ? [id] : []
   )
 
 const missing = (trace: Trace): ReadonlyArray<Violation> => {
@@ -50,9 +50,8 @@ const missing = (trace: Trace): ReadonlyArray<Violation> => {
   for (const entry of entriesOf(trace.entries, "enqueued")) {
     for (const { event } of entry.events) accepted.set(event.data, entry)
   }
-  const invoked = new Map(entriesOf(trace.entries, "invoke").map((entry) => [entry.op, entry]))
   return entriesOf(trace.entries, "ok").flatMap((ok) => {
-    const operation = invoked.get(ok.op)?.operation
+    const operation = trace.invoked.get(ok.op)?.operation
     if (operation?.type !== "publish") return []
     return operation.events.flatMap((event) => {
       // The event was matched at some time between its first request and its storage.
@@ -71,7 +70,7 @@ const missing = (trace: Trace): ReadonlyArray<Violation> => {
 const longestWait = ({ outcome: { scenario }, settings }: Trace, state: DeliveryState): number => {
   const delays = [...Object.values(settings.retry).flatMap((policy) => policy.delays), ...scenario.overrides.flat()]
   if (state !== "retrying") return settings.lease
-  return Math.max(RetryPolicy.maxRetryAfter, ...delays.map((delay) => delay * (1 + RetryPolicy.maxJitter)))
+  return Math.max(DeliveryRules.longestRetryAfter, ...delays.map(DeliveryRules.longestDelay))
 }
 
 const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
@@ -177,7 +176,7 @@ const refused = (trace: Trace): ReadonlyArray<Violation> => {
     )
   )
   const failed = new Map(entriesOf(trace.entries, "fail").map((entry) => [entry.op, entry]))
-  return entriesOf(trace.entries, "invoke").flatMap(({ op, operation }) => {
+  return [...trace.invoked.values()].flatMap(({ op, operation }) => {
     const fail = failed.get(op)
     if (fail === undefined || operation.type !== "publish" || operation.key !== null) return []
     return operation.events.flatMap(({ data }) => {
@@ -188,34 +187,38 @@ const refused = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Finds requested resends that were not sent, although nothing else ended the delivery. */
+/** Whether an integration was disabled or deleted by an entry. */
+const endsIntegration = ({ integration, what }: IntegrationEntry): boolean =>
+  what === "deleted" || integration.status === "disabled"
+
+/** Finds requested resends that were not sent, or not soon, although nothing else ended the delivery. */
 const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
-  [...trace.deliveries.values()].flatMap(({ final, id, integration_id, requests, resent, settlements }) => {
-    const requested = resent.at(-1)
-    if (requested === undefined || final === undefined || !isSettled(final.state)) return []
-    // Only a request under a later lease counts, because an open request may have been sent before the resend was
-    // requested.
-    const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > requested)
-    const isEnded =
-      settlements.some(
-        ({ entry, settlement }) =>
-          entry.index > requested && settlement.attempt === null && settlement.state === "cancelled"
-      ) ||
-      trace.integrations
-        .get(integration_id)
-        ?.some(
-          ({ index, integration, what }) =>
-            index > requested && (what === "deleted" || integration.status === "disabled")
-        ) === true
-    return isSent || isEnded
-      ? []
-      : [
-          {
-            what: `delivery ${id} was not resent`,
-            entries: [requested, ...entriesAbout(trace, final)]
-          }
-        ]
-  })
+  [...trace.deliveries.values()].flatMap((delivery) =>
+    delivery.resent.flatMap((requested) => {
+      const { final, grants, id, integration_id, requests, settlements } = delivery
+      if (final === undefined) return []
+      const isLater = ({ index }: { readonly index: number }): boolean => index > requested
+      const changes = (trace.integrations.get(integration_id) ?? []).filter(isLater)
+      const isEnded =
+        changes.some(endsIntegration) ||
+        settlements.some(
+          ({ entry, settlement }) => isLater(entry) && settlement.attempt === null && settlement.state === "cancelled"
+        )
+      // Only a request under a later lease counts, because an open request may have been sent before.
+      const sent = requests.find(({ grant }) => grant !== null && isLater(grant))
+      const entries = [requested, ...entriesAbout(trace, final)]
+      if (sent === undefined)
+        return isEnded || !isSettled(final.state) ? [] : [{ what: `delivery ${id} was not resent`, entries }]
+      // A resend waits for the end of an open attempt, but not for the next retry.
+      const before = grants.findLast(({ index }) => index < requested)
+      const open = settlements.find(({ entry, grant }) => grant === before && isLater(entry))
+      const from = open?.entry.at ?? trace.entries[requested]?.at ?? 0
+      const late = sent.entry.at - from
+      const isExcused = changes.length > 0 || isDisturbed(trace, from, sent.entry.at)
+      if (late <= slack(trace) || isExcused || isBusy(trace, from, sent.entry.at)) return []
+      return [{ what: `delivery ${id} was resent ${late} ms late`, entries: [...entries, sent.entry.index] }]
+    })
+  )
 
 export const nothingLost: Check = {
   name: "nothing-lost",
@@ -229,15 +232,55 @@ export const nothingLost: Check = {
   ]
 }
 
+/** Finds attempts whose recorded outcome differs from the answer, by the rule of the integration. */
+const misjudged = (trace: Trace): ReadonlyArray<Violation> =>
+  [...trace.deliveries.values()].flatMap(({ id, requests, settlements }) =>
+    settlements.flatMap(({ entry, settlement: { attempt } }) => {
+      const request = requests.findLast(
+        ({ entry: sent, response }) =>
+          sent.engine === entry.engine &&
+          sent.attempt === attempt?.number &&
+          response !== null &&
+          sent.index < entry.index
+      )
+      if (attempt === null || request === undefined) return []
+      const acknowledged = attempt.outcome === "acknowledged"
+      if (outcomesOf(trace, request).has(acknowledged)) return []
+      const what = `attempt ${attempt.number} of delivery ${id} is recorded as ${acknowledged ? "" : "not "}acknowledged`
+      return [{ what, entries: [request.entry.index, entry.index] }]
+    })
+  )
+
 export const deliveredIsReceived: Check = {
   name: "delivered-is-received",
-  rule: "A delivery in state delivered was acknowledged in time: by a 200, or by any 2xx if its integration accepts that.",
-  violations: (trace) =>
-    [...trace.deliveries.values()].flatMap(({ final, id, requests }) =>
+  rule: "An attempt counts as acknowledged if it was answered in time with a 200, or with any 2xx if its integration accepts that. A delivery in state delivered was acknowledged.",
+  violations: (trace) => [
+    ...misjudged(trace),
+    ...[...trace.deliveries.values()].flatMap(({ final, id, requests }) =>
       final?.state !== "delivered" || requests.some((request) => isAcknowledged(trace, request))
         ? []
         : [{ what: `delivery ${id} was never acknowledged`, entries: requests.map(({ entry }) => entry.index) }]
     )
+  ]
+}
+
+/** Finds deliveries that their integration's end cancelled, and that did not stay so although no resend was requested. */
+export const staysCancelled: Check = {
+  name: "stays-cancelled",
+  rule: "The end of an integration cancels its active deliveries. They stay cancelled, whatever their open attempts end with, unless a resend is requested.",
+  violations: (trace) =>
+    [...trace.deliveries.values()].flatMap(({ enqueued, final, id, integration_id, resent, settlements }) => {
+      const end = trace.integrations
+        .get(integration_id)
+        ?.findLast((change) => endsIntegration(change) && change.index > enqueued.index)
+      if (end === undefined || final === undefined || final.state === "cancelled" || final.state === "skipped")
+        return []
+      const last = settlements.findLast(({ entry }) => entry.index < end.index)
+      const wasActive = last === undefined || last.settlement.state === "retrying"
+      if (!wasActive || resent.some((index) => index > (last?.grant.index ?? 0))) return []
+      const what = `delivery ${id} is ${final.state}, although the end of integration ${integration_id} cancelled it`
+      return [{ what, entries: [end.index, ...settlements.map(({ entry }) => entry.index)] }]
+    })
 }
 
 export const nothingAfterSuccess: Check = {
@@ -260,27 +303,53 @@ export const nothingAfterSuccess: Check = {
     })
 }
 
-/** Finds answered attempts that a running engine never tried to record. */
-const unrecorded = ({ entries, requests }: Trace): ReadonlyArray<Violation> => {
+/** Longest time until an engine has recorded an answer, besides the latency of the store, in milliseconds. */
+const recordedWithin = 1_000
+
+/** Longest time until a recording is repeated after a failure of the store or a lock, in milliseconds. */
+const repeatedWithin = 10_000
+
+/**
+ * Finds answered attempts that a running engine did not record in time. A transaction that a vanished process left open
+ * delays only the outcomes of the integrations that it has locked.
+ */
+const unrecorded = ({ entries, outcome: { scenario }, requests }: Trace): ReadonlyArray<Violation> => {
   const gone = new Set(
     entriesOf(entries, "process").flatMap(({ engine, what }) => (what === "started" ? [] : [engine]))
   )
-  const tried = new Set(
-    entriesOf(entries, "settled").flatMap(({ engine, settlements }) =>
-      settlements.map(({ attempt, delivery_id }) => `${engine} ${delivery_id} ${attempt?.number}`)
-    )
-  )
+  const recorded = new Map<string, number>()
+  for (const { at, engine, settlements } of entriesOf(entries, "settled"))
+    for (const { attempt, delivery_id } of settlements) {
+      const key = `${engine} ${delivery_id} ${attempt?.number}`
+      recorded.set(key, recorded.get(key) ?? at)
+    }
+  const failures = entriesOf(entries, "fault").filter(({ what }) => what === "store")
+  const locks = entriesOf(entries, "locked")
   const end = entries.at(-1)?.at ?? 0
   return requests.flatMap(({ delivery, entry, response }) => {
-    const key = `${entry.engine} ${delivery.id} ${entry.attempt}`
-    if (response === null || gone.has(entry.engine) || response.entry.at > end - 10_000 || tried.has(key)) return []
-    return [{ what: `attempt ${entry.attempt} of delivery ${delivery.id} was never recorded`, entries: [entry.index] }]
+    if (response === null || gone.has(entry.engine)) return []
+    const { at } = response.entry
+    const failed = failures.filter((fault) => fault.at <= at + recordedWithin && fault.until + repeatedWithin >= at)
+    const locked = locks.filter(
+      (lock) =>
+        lock.at <= at + recordedWithin && lock.until >= at && lock.integrations.includes(delivery.integration_id)
+    )
+    const due = Math.max(
+      at,
+      ...failed.map(({ until }) => until + repeatedWithin),
+      ...locked.map(({ until }) => until + repeatedWithin)
+    )
+    const deadline = due + recordedWithin + 8 * scenario.storeLatency
+    const recordedAt = recorded.get(`${entry.engine} ${delivery.id} ${entry.attempt}`) ?? Infinity
+    if (recordedAt <= deadline || deadline > end) return []
+    const what = `attempt ${entry.attempt} of delivery ${delivery.id} was recorded ${recordedAt - at} ms after its answer`
+    return [{ what, entries: [entry.index, ...locked.map(({ index }) => index)] }]
   })
 }
 
 export const attemptNumbers: Check = {
   name: "attempt-numbers",
-  rule: "The attempts of a delivery are numbered from 1 without gaps, each is sent under its number, and every answered attempt is recorded.",
+  rule: "The attempts of a delivery are numbered from 1 without gaps, each is sent under its number, and every answered attempt is recorded without delay, unless the store fails or another transaction holds its integration.",
   violations: (trace) => [
     ...unrecorded(trace),
     ...[...trace.deliveries.values()].flatMap(({ final, id, requests, settlements }) => {

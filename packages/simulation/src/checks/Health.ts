@@ -169,7 +169,7 @@ const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
 /** Longest time until a listener receives a notification, in milliseconds. */
 const patience = 1_000
 
-const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
+const heard = ({ deaths, entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   /**
    * Position of each notification in the order in which its engine received them. The store's answers can overtake each
@@ -194,9 +194,6 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
     heardBy.add(`${engine} ${notification.id}`)
   }
   const end = entries.at(-1)?.at ?? 0
-  const deaths = new Map(
-    entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
-  )
   for (const { at, engine, index, notifications } of entriesOf(entries, "notifications_received")) {
     if ((deaths.get(engine) ?? end) < at + patience) continue
     for (const { id } of notifications) {

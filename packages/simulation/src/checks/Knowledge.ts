@@ -2,10 +2,16 @@
  * Conclusions that checks draw from a trace: failures of integrations, changes that must have reached an engine,
  * disturbances, and acknowledgements.
  */
-import type { Integration, IntegrationId, IntegrationNotification, Notification, TransportResult } from "@doorhook/core"
-import { DeliveryPolicy } from "@doorhook/core"
+import type {
+  DeliverySettingsShape,
+  Integration,
+  IntegrationId,
+  IntegrationNotification,
+  Notification
+} from "@doorhook/core"
+import { DeliveryRules } from "@doorhook/simulator/testing"
 import type { EntryOf, IntegrationEntry, Request, Trace, TracedDelivery, TracedSettlement } from "./Trace.ts"
-import { entriesOf, leastShare, longestLapse, longestUnseen } from "./Trace.ts"
+import { clockError, entriesOf, leastShare, longestLapse, longestUnseen } from "./Trace.ts"
 
 export interface Settled extends TracedSettlement {
   readonly delivery: TracedDelivery
@@ -159,12 +165,15 @@ export const versionsAt = (trace: Trace, request: Request): ReadonlyArray<Integr
   return [...known.slice(-1), ...perhaps].filter(isThere).map(({ integration }) => integration)
 }
 
+/** Returns the service's retry policy for a resource type. */
+export const policyOf = (policies: DeliverySettingsShape["retry"], type: string) =>
+  type === "call" ? policies.call : policies.access_log
+
 /** Returns the schedules by which a request may be retried. */
 export const schedulesAt = (trace: Trace, request: Request): ReadonlyArray<ReadonlyArray<number>> => {
   const { resource_type } = request.delivery.event
-  return versionsAt(trace, request).map(
-    (integration) => DeliveryPolicy.retryOf(trace.settings.retry, integration, resource_type).delays
-  )
+  const { delays } = policyOf(trace.settings.retry, resource_type)
+  return versionsAt(trace, request).map(({ overrides }) => overrides.retry?.[resource_type] ?? delays)
 }
 
 interface Span {
@@ -228,6 +237,16 @@ export const isBusy = (trace: Trace, from: number, to: number): boolean => {
   )
 }
 
+/**
+ * Returns how late a due delivery may be sent, in milliseconds: the wait for the next poll, the store calls of a round,
+ * and two directory calls.
+ */
+export const slack = (trace: Trace): number => {
+  const { scenario } = trace.outcome
+  const { directoryLatency, storeLatency } = scenario
+  return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * clockError(scenario) + 200
+}
+
 /** Returns the maximum number of deliveries that one engine can have held during a span of time. */
 const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
   const held = new Map<number, number>()
@@ -241,19 +260,13 @@ const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
   return Math.max(0, ...held.values())
 }
 
-/**
- * Whether a result is an acknowledgement. `deadline`: in milliseconds since the start of the request. `takes2xx`:
- * whether the integration accepts any 2xx.
- */
-export const acknowledges = (result: TransportResult | null | undefined, deadline: number, takes2xx = false): boolean =>
-  result?._tag === "Answered" &&
-  result.headers_elapsed <= deadline &&
-  (result.status === 200 || (takes2xx && result.status >= 200 && result.status < 300))
+export const isAcknowledged = (trace: Trace, request: Request): boolean => outcomesOf(trace, request).has(true)
 
-export const isAcknowledged = (trace: Trace, request: Request): boolean => {
+/** Returns whether a request counts as acknowledged, under each version that its integration may have had. */
+export const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
   const result = request.response?.result
   const { ackTimeout } = trace.settings
-  if (acknowledges(result, ackTimeout)) return true
-  const takes2xx = () => versionsAt(trace, request).some(({ overrides }) => overrides.acknowledge === "2xx")
-  return acknowledges(result, ackTimeout, true) && takes2xx()
+  if (!DeliveryRules.acknowledges(result, ackTimeout, true)) return new Set([false])
+  if (DeliveryRules.acknowledges(result, ackTimeout)) return new Set([true])
+  return new Set(versionsAt(trace, request).map(({ overrides }) => overrides.acknowledge === "2xx"))
 }

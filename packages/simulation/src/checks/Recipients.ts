@@ -3,10 +3,10 @@
  * and signed with the right secrets.
  */
 import type { Event, Integration } from "@doorhook/core"
-import { Signature, bodyOf } from "@doorhook/core"
+import { Signature } from "@doorhook/core"
 import { signatureOf } from "@doorhook/simulator/testing"
 import { Redacted } from "effect"
-import { acknowledges, changesKnown, schedulesAt, versionsAt } from "./Knowledge.ts"
+import { changesKnown, versionsAt } from "./Knowledge.ts"
 import type { Check, IntegrationEntry, Request, Trace, Violation } from "./Trace.ts"
 import { clockOf, entriesOf } from "./Trace.ts"
 
@@ -70,7 +70,8 @@ export const nothingAfterEnd: Check = {
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }
 
-const maySee = (
+/** Whether an integration gets an event, if it is enabled. */
+export const maySee = (
   { bindings, scope }: Pick<Integration, "bindings" | "scope">,
   { building_id, resource_type, tenant_ids }: Pick<Event, "building_id" | "resource_type" | "tenant_ids">
 ): boolean =>
@@ -98,6 +99,9 @@ export const isolation: Check = {
     })
   ]
 }
+
+const bodyOf = ({ action, data, resource_type }: Event): string =>
+  `{"event":{"resource_type":"${resource_type}","action":"${action}","data":${data}}}`
 
 export const sameBody: Check = {
   name: "same-body",
@@ -184,50 +188,4 @@ export const signatures: Check = {
   name: "signatures",
   rule: "Every request is signed with the current secret, and with each previous one for a day after its rotation.",
   violations: (trace) => [...wrong(trace), ...forgotten(trace)]
-}
-
-/** Returns whether a request counts as acknowledged, under each version that its integration may have had. */
-const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
-  const result = request.response?.result
-  const { ackTimeout } = trace.settings
-  if (!acknowledges(result, ackTimeout, true)) return new Set([false])
-  return new Set(
-    versionsAt(trace, request).map(({ overrides }) => acknowledges(result, ackTimeout, overrides.acknowledge === "2xx"))
-  )
-}
-
-export const overrides: Check = {
-  name: "overrides",
-  rule: "An integration's own acknowledgement rule and retry schedule are respected. Without them, the service's settings apply.",
-  violations: (trace) =>
-    [...trace.deliveries.values()].flatMap(({ event, id, requests, settlements }) =>
-      settlements.flatMap(({ early, entry, grant, settlement: { attempt, state } }) => {
-        const request = requests.findLast(
-          ({ entry: sent, response }) =>
-            sent.engine === entry.engine &&
-            sent.attempt === attempt?.number &&
-            response !== null &&
-            sent.index < entry.index
-        )
-        if (attempt === null || request === undefined) return []
-        const acknowledged = attempt.outcome === "acknowledged"
-        const place = attempt.number - early
-        const isUsedUp = schedulesAt(trace, request).map((delays) => delays.length < place)
-        const problem = !outcomesOf(trace, request).has(acknowledged)
-          ? `is recorded as ${acknowledged ? "" : "not "}acknowledged`
-          : state === "retrying" && grant.early_due_at === null && !isUsedUp.includes(false)
-            ? "is retried beyond its schedule"
-            : // A call can end because its lifetime does.
-              state === "exhausted" && (event.resource_type === "call" || !isUsedUp.includes(true))
-              ? "is given up within its schedule"
-              : null
-        if (problem === null) return []
-        return [
-          {
-            what: `attempt ${attempt.number} of delivery ${id} ${problem}`,
-            entries: [request.entry.index, entry.index]
-          }
-        ]
-      })
-    )
 }

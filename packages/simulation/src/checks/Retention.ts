@@ -17,8 +17,7 @@ interface Carried {
 const byKey = <A>(pairs: ReadonlyArray<readonly [string, A]>): ReadonlyMap<string, ReadonlyArray<A>> =>
   new Map([...Map.groupBy(pairs, ([key]) => key)].map(([key, group]) => [key, group.map(([, item]) => item)] as const))
 
-const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
-  const invoked = new Map(entriesOf(entries, "invoke").map((entry) => [entry.op, entry]))
+const published = ({ entries, invoked }: Trace): ReadonlyArray<Violation> => {
   const requested = byKey(
     [...invoked.values()].flatMap((entry) =>
       entry.operation.type === "publish" && entry.operation.key !== null
@@ -99,7 +98,6 @@ export const idempotent: Check = {
 
 /** Checks the pages that one reader has read. */
 const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): ReadonlyArray<Violation> => {
-  const invoked = new Map(entriesOf(trace.entries, "invoke").map(({ index, op }) => [op, index]))
   const violations: Array<Violation> = []
   const seen = new Set<number>()
   let last = 0
@@ -113,7 +111,7 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): Reado
       last = id
       seen.add(id)
     }
-    const requestedAt = invoked.get(op) ?? 0
+    const requestedAt = trace.invoked.get(op)?.index ?? 0
     // The reader must have got every delivery up to the end of the page that was stored before the request and not
     // purged before the answer.
     const upTo = more ? cursor : Infinity

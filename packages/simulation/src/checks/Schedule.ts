@@ -1,85 +1,16 @@
 /**
  * Checks when deliveries are attempted: by the schedule, within the lifetime of a call, and early after an outage.
  */
-import type { IntegrationId, RetrySchedule, TransportResult } from "@doorhook/core"
-import { RetryPolicy, builtInTypes } from "@doorhook/core"
+import type { IntegrationId } from "@doorhook/core"
+import { DeliveryRules } from "@doorhook/simulator/testing"
 import type { Step } from "./Knowledge.ts"
-import { isAcknowledged, isBusy, isDisturbed, schedulesAt, stepsOf } from "./Knowledge.ts"
+import { isAcknowledged, isBusy, isDisturbed, policyOf, schedulesAt, slack, stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockError, clockOf, entriesOf, longestUnseen, putBackSince } from "./Trace.ts"
+import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
 
-const mostJitter = 0.2
-
-interface DueWindow {
-  readonly from: number
-  readonly to: number
-}
-
-/**
- * Returns the window in which a retry may be due. `end` is the end of the previous attempt, `asked` the Retry-After of
- * its answer (0: none). All in milliseconds.
- */
-const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
-  from: end + Math.max(delay, asked),
-  to: end + Math.max(Math.floor(delay * (1 + mostJitter)), asked)
-})
-
-/** Times in milliseconds. */
-interface LastAttempt {
-  /** Position in the schedule. Failed early attempts don't count. */
-  readonly number: number
-  readonly end: number
-  /** Retry-After of its answer (0: none). */
-  readonly asked: number
-}
-
-/**
- * Whether a delivery may be given up at `now`. `last` is its last attempt, or null if the delivery could be attempted
- * immediately.
- */
-const mayGiveUp = (
-  { delays, lifetime }: RetrySchedule,
-  publishedAt: number,
-  now: number,
-  last: LastAttempt | null
-): boolean => {
-  const delay = last === null ? 0 : delays[last.number - 1]
-  if (delay === undefined) return true
-  const again = last === null ? now : dueWindow(last.end, delay, last.asked).to
-  return lifetime !== null && again >= publishedAt + lifetime
-}
+const { flawOf, flawOfStart, retryAfterOf } = DeliveryRules
 
 type Settled = TracedDelivery["settlements"][number]
-
-/** Returns the Retry-After of an answer, in milliseconds. Simulated receivers send seconds or nonsense. */
-const askedFor = (result: TransportResult): number => {
-  if (result._tag !== "Answered" || (result.status !== 429 && result.status !== 503)) return 0
-  const seconds = Number(result.retry_after ?? 0)
-  return Number.isNaN(seconds) ? 0 : Math.min(seconds * 1_000, RetryPolicy.maxRetryAfter)
-}
-
-/**
- * Returns the windows in which a retry may be due after a failed attempt that ended at `end`: one for each schedule
- * that may have been in force. A failed early attempt keeps the due time, or moves it to the Retry-After if that is
- * later.
- */
-const dueBetween = (
-  trace: Trace,
-  request: Request,
-  { early, grant }: Settled,
-  end: number,
-  result: TransportResult
-) => {
-  const asked = askedFor(result)
-  if (grant.early_due_at !== null) {
-    const due = asked === 0 ? grant.early_due_at : Math.max(grant.early_due_at, end + asked)
-    return [{ from: due, to: due }]
-  }
-  return schedulesAt(trace, request).flatMap((delays) => {
-    const delay = delays[request.entry.attempt - early - 1]
-    return delay === undefined ? [] : [dueWindow(end, delay, asked)]
-  })
-}
 
 /** Finds the request whose outcome a settlement records. */
 const requestOf = ({ requests }: TracedDelivery, { entry }: Settled, number: number): Request | undefined =>
@@ -88,92 +19,70 @@ const requestOf = ({ requests }: TracedDelivery, { entry }: Settled, number: num
       sent.attempt === number && response !== null && response.entry.index < entry.index && sent.engine === entry.engine
   )
 
-/** Finds deliveries that expired while there was time for another attempt. */
-const expiredEarly = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
-  delivery.settlements.flatMap((settled) => {
-    const { entry, settlement } = settled
-    const { attempt, state } = settlement
-    if (state !== "expired") return []
-    const { created_at, resource_type } = delivery.event
-    const policy = RetryPolicy.policyOf(trace.settings.retry, resource_type)
-    const request = attempt === null ? undefined : requestOf(delivery, settled, attempt.number)
-    const answer = request?.response ?? null
-    const leased = delivery.grants.findLast(({ index }) => index < entry.index)?.index ?? 0
-    const isRight =
-      attempt === null || request === undefined || answer === null
-        ? mayGiveUp(policy, created_at, entry.now + putBackSince(trace, leased), null)
-        : schedulesAt(trace, request).some((delays) =>
-            mayGiveUp({ ...policy, delays }, created_at, entry.now, {
-              number: attempt.number - settled.early,
-              end: clockOf(trace, entry.engine, answer.entry),
-              asked: askedFor(answer.result)
-            })
-          )
-    if (isRight) return []
-    const what = `delivery ${delivery.id} expired after ${attempt?.number ?? "no"} attempts, while there was time for another one`
-    return [{ what, entries: [...(request === undefined ? [] : [request.entry.index]), entry.index] }]
-  })
+/** Returns when an attempt ended by its engine's clock, and the Retry-After of its answer. */
+const endOf = (trace: Trace, { entry, response }: Request) => {
+  if (response === null) return null
+  const endedAt = clockOf(trace, entry.engine, response.entry)
+  return { endedAt, retryAfter: retryAfterOf(response.result, endedAt) }
+}
 
-const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
-  delivery.settlements.flatMap((settled) => {
-    const { entry, settlement } = settled
-    const { attempt, next_attempt_at } = settlement
-    if (attempt === null || next_attempt_at === null) return []
-    const found: Array<Violation> = []
-    const report = (what: string, ...entries: ReadonlyArray<number>) =>
-      found.push({ what: `delivery ${delivery.id}: ${what}`, entries: [...entries, entry.index] })
+/** Finds settlements that the schedule and the lifetime don't allow. */
+const wrongSettlement = (trace: Trace, delivery: TracedDelivery, settled: Settled): ReadonlyArray<Violation> => {
+  const { early, entry, grant, settlement } = settled
+  const { attempt, state } = settlement
+  if (state !== "retrying" && state !== "expired" && state !== "exhausted") return []
+  const { created_at: publishedAt, resource_type } = delivery.event
+  const { lifetime } = policyOf(trace.settings.retry, resource_type)
+  const request = attempt === null ? undefined : requestOf(delivery, settled, attempt.number)
+  const end = request === undefined ? null : endOf(trace, request)
+  if (attempt !== null && (request === undefined || end === null)) {
+    const what = `attempt ${attempt.number} of delivery ${delivery.id} is recorded but was never answered`
+    return [{ what, entries: [entry.index] }]
+  }
+  const last =
+    attempt === null || end === null ? null : { number: attempt.number, early, earlyOf: grant.early_due_at, ...end }
+  const schedules = request === undefined ? [] : schedulesAt(trace, request)
+  const flaw = flawOf(
+    { ...settlement, settledAt: entry.now, publishedAt, last },
+    { schedules, lifetime },
+    attempt === null ? putBackSince(trace, grant.index) : 0
+  )
+  if (flaw === null) return []
+  const what = `delivery ${delivery.id} ${flaw}`
+  return [{ what, entries: [...(request === undefined ? [] : [request.entry.index]), entry.index] }]
+}
 
-    const request = requestOf(delivery, settled, attempt.number)
-    if (request?.response === null || request === undefined) {
-      report(`attempt ${attempt.number} is recorded but was never answered`)
-      return found
-    }
-    const { entry: response, result } = request.response
-    const end = clockOf(trace, entry.engine, response)
-    const due = dueBetween(trace, request, settled, end, result)
-    if (due.length === 0) report(`the schedule has no retry ${attempt.number}`, request.entry.index)
-    else if (!due.some(({ from, to }) => next_attempt_at >= from && next_attempt_at <= to)) {
-      const away = next_attempt_at - end
-      report(`a retry after ${away} ms is not in the schedule`, request.entry.index, response.index)
-    }
-
-    const next = delivery.requests.find(({ entry: sent }) => sent.index > entry.index)
-    // A resend was requested during the attempt or the wait, so the schedule does not apply.
-    const leased = request.grant?.index ?? 0
-    if (next === undefined || delivery.resent.some((index) => index > leased && index < next.entry.index)) return found
-    // The check `catching-up` covers early requests.
-    if (next.grant?.early_due_at !== null) return found
-    const early = next_attempt_at - clockOf(trace, next.entry.engine, next.entry)
-    if (early > putBackSince(trace, entry.index)) report(`a retry was sent ${early} ms too early`, next.entry.index)
-    const dueAt = Math.max(entry.at, entry.at + next_attempt_at - clockOf(trace, entry.engine, entry))
-    const late = next.entry.at - dueAt
-    if (late > slack(trace) && !isDisturbed(trace, entry.at, next.entry.at) && !isBusy(trace, dueAt, next.entry.at)) {
-      report(`a retry was sent ${late} ms too late`, next.entry.index)
-    }
-    return found
-  })
-
-/**
- * Returns how late a retry may be, in milliseconds: the wait for the next poll, the store calls of a round, and two
- * directory calls.
- */
-const slack = (trace: Trace): number => {
-  const { scenario } = trace.outcome
-  const { directoryLatency, storeLatency } = scenario
-  return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * clockError(scenario) + 200
+/** Finds retries that are sent before or after they are due. The check `catching-up` covers early requests. */
+const wrongStart = (trace: Trace, delivery: TracedDelivery, settled: Settled): ReadonlyArray<Violation> => {
+  const { entry, grant, settlement } = settled
+  const next = delivery.requests.find(({ entry: sent }) => sent.index > entry.index)
+  if (settlement.next_attempt_at === null || next === undefined || next.grant?.early_due_at !== null) return []
+  // A resend was requested during the attempt or the wait, so the schedule does not apply.
+  if (delivery.resent.some((index) => index > grant.index && index < next.entry.index)) return []
+  const settledAt = clockOf(trace, entry.engine, entry)
+  const dueAt = Math.max(settlement.next_attempt_at, settledAt)
+  const at = clockOf(trace, next.entry.engine, next.entry)
+  const flaw = flawOfStart(at, dueAt, putBackSince(trace, entry.index), slack(trace))
+  const mayBeLate = () =>
+    isDisturbed(trace, entry.at, next.entry.at) || isBusy(trace, entry.at + dueAt - settledAt, next.entry.at)
+  if (flaw === null || (at > dueAt && mayBeLate())) return []
+  return [{ what: `a retry of delivery ${delivery.id} was sent ${flaw}`, entries: [entry.index, next.entry.index] }]
 }
 
 export const retryTimes: Check = {
   name: "retry-times",
-  rule: "A retry is due after the scheduled delay plus up to 20 % of it, or after Retry-After if that is later, and is sent when due. A failed early attempt does not use up a retry of the schedule. Nothing expires while there is time for an attempt.",
+  rule: "A retry is due after the delay in the schedule of its integration plus up to 20 % of it, or after Retry-After if that is later, and is sent when due. A failed early attempt does not use up a retry. Nothing is given up while the schedule or the lifetime allows an attempt, nor retried after.",
   violations: (trace) =>
-    [...trace.deliveries.values()].flatMap((delivery) => [
-      ...violationsOf(trace, delivery),
-      ...expiredEarly(trace, delivery)
-    ])
+    [...trace.deliveries.values()].flatMap((delivery) =>
+      delivery.settlements.flatMap((settled) => [
+        ...wrongSettlement(trace, delivery, settled),
+        ...wrongStart(trace, delivery, settled)
+      ])
+    )
 }
 
-const { lifetime } = builtInTypes.call.retry
+/** Lifetime of a call, in milliseconds. */
+const lifetime = 45_000
 
 export const callLifetime: Check = {
   name: "call-lifetime",
@@ -281,8 +190,8 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
     0,
     ...trace.requests.flatMap((other) => {
       if (other.delivery.integration_id !== delivery.integration_id || other.response === null) return []
-      const asked = askedFor(other.response.result)
-      if (asked === 0 || other.response.entry.at >= entry.at) return []
+      const end = endOf(trace, other)
+      if (end === null || end.retryAfter === 0 || other.response.entry.at >= entry.at) return []
       const settled = other.delivery.settlements.find(
         ({ settlement, entry: { engine } }) =>
           settlement.attempt?.number === other.entry.attempt && engine === other.entry.engine
@@ -291,7 +200,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
       const isOfRun =
         settled !== undefined && settled.entry.index <= step.entry.index && settled.entry.now >= (step.since ?? 0)
       const isSince = other.entry.engine === entry.engine && other.response.entry.index > step.entry.index
-      return isOfRun || isSince ? [clockOf(trace, other.entry.engine, other.response.entry) + asked] : []
+      return isOfRun || isSince ? [end.endedAt + end.retryAfter] : []
     })
   )
 
@@ -343,7 +252,7 @@ const idle = (trace: Trace, all: ReadonlyArray<TracedDelivery>, { requests, step
   const failures = trace.requests.filter(
     (request) => request.delivery.integration_id === integration_id && !isAcknowledged(trace, request)
   )
-  const isAsked = failures.some(({ response }) => response !== null && askedFor(response.result) > 0)
+  const isAsked = failures.some((request) => (endOf(trace, request)?.retryAfter ?? 0) > 0)
   if (isAsked) return []
   const moments = [entry, ...requests.flatMap((request) => request.response?.entry ?? [])]
   return moments.flatMap(({ at, index }): ReadonlyArray<Violation> => {

@@ -33,6 +33,8 @@ export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind:
 /** A lease of a delivery, granted to an engine. */
 interface Grant {
   readonly index: number
+  /** Index of the entry with which the engine got the lease; null if it never did. */
+  received: number | null
   readonly at: number
   /** Time, as the engine knows it. */
   readonly clock: number
@@ -73,6 +75,8 @@ export interface TracedDelivery {
   readonly event: Event
   readonly integration_id: IntegrationId
   readonly enqueued: EntryOf<"enqueued">
+  /** State in which the delivery was stored. */
+  readonly stored: DeliveryState
   readonly requests: Array<Request>
   readonly grants: Array<Grant>
   /** Indexes of the entries that requested a resend. */
@@ -109,8 +113,12 @@ export interface Trace {
   readonly skews: ReadonlyMap<number, number>
   /** The measurements of the store's clock by each engine. */
   readonly measured: ReadonlyMap<number, ReadonlyArray<EntryOf<"measured">>>
+  /** The operations by number. */
+  readonly invoked: ReadonlyMap<number, EntryOf<"invoke">>
   /** The first call to publish each event, by the event's data. */
   readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
+  /** When each engine that has ended died, in milliseconds. */
+  readonly deaths: ReadonlyMap<number, number>
 }
 
 /** Whether a settlement records a failed early attempt, which does not use up the schedule. */
@@ -197,7 +205,8 @@ export const traceOf = (outcome: Outcome): Trace => {
     entry: EntryOf<"claimed" | "enqueued">
   ): void => {
     const { at, engine, index } = entry
-    const given: Grant = { index, at, clock: clockOf({ skews, measured }, engine, entry), engine, worker, early_due_at }
+    const clock = clockOf({ skews, measured }, engine, entry)
+    const given: Grant = { index, received: null, at, clock, engine, worker, early_due_at }
     const holder = holders.get(id)
     if (holder !== undefined) {
       const what = `delivery ${id} was leased to ${worker} while ${holder.worker} had it`
@@ -253,14 +262,17 @@ export const traceOf = (outcome: Outcome): Trace => {
         break
       case "enqueued":
         for (const { event, deliveries: stored } of entry.events) {
-          for (const { id, integration_id, worker } of stored) {
+          for (const { id, integration_id, state, worker } of stored) {
+            // Calls in one transaction may be recorded in any order, so that a claim comes before its publication.
+            const claimed = holders.get(id)
             const delivery = {
               id,
               event,
               integration_id,
               enqueued: entry,
+              stored: state,
               requests: [],
-              grants: [],
+              grants: claimed === undefined ? [] : [claimed],
               resent: [],
               probed: [],
               released: [],
@@ -276,6 +288,12 @@ export const traceOf = (outcome: Outcome): Trace => {
         break
       case "claimed":
         for (const { early_due_at, id } of entry.deliveries) grant(id, entry.worker, early_due_at, entry)
+        break
+      case "leases_received":
+        for (const id of entry.ids) {
+          const given = holders.get(id)
+          if (given?.worker === entry.worker) given.received ??= entry.index
+        }
         break
       case "settled":
         settle(entry)
@@ -343,7 +361,9 @@ export const traceOf = (outcome: Outcome): Trace => {
     changesReceived: Map.groupBy(entriesOf(entries, "change_received"), ({ engine }) => engine),
     skews,
     measured,
-    publishes
+    invoked: new Map(entriesOf(entries, "invoke").map((entry) => [entry.op, entry])),
+    publishes,
+    deaths
   }
 }
 

@@ -202,22 +202,124 @@ const isContended = (trace: Trace, call: TracedDelivery, from: number, to: numbe
   return ofSame.length >= keptOf(leastShare(trace)) || others.length >= keptOf(concurrency)
 }
 
+/** Finds calls that are not attempted soon, although nothing prevents it. */
+const lateCalls = (trace: Trace): ReadonlyArray<Violation> =>
+  [...trace.deliveries.values()].flatMap((delivery) => {
+    const { enqueued, event, id, integration_id, requests, settlements, stored } = delivery
+    if (event.resource_type !== "call" || (stored !== "delivering" && stored !== "pending")) return []
+    const deadline = enqueued.at + bound(trace)
+    const first = Math.min(requests[0]?.entry.at ?? Infinity, settlements[0]?.entry.at ?? Infinity)
+    const isChanged = (trace.integrations.get(integration_id) ?? []).some(
+      ({ at }) => at >= enqueued.at && at <= deadline
+    )
+    if (first <= deadline || isChanged || isDisturbed(trace, enqueued.at, deadline)) return []
+    if (isContended(trace, delivery, enqueued.at, deadline)) return []
+    const what = `the call of delivery ${id} was not attempted for ${first - enqueued.at} ms`
+    return [{ what, entries: [enqueued.index, ...requests.slice(0, 1).map(({ entry }) => entry.index)] }]
+  })
+
+/** A call that waits in the memory of an engine, from the lease to its first request under that lease. */
+interface WaitingCall {
+  readonly delivery: TracedDelivery
+  readonly engine: number
+  readonly from: number
+  readonly to: number
+}
+
+const waitingCalls = ({ deliveries }: Trace): ReadonlyArray<WaitingCall> =>
+  [...deliveries.values()].flatMap((delivery) => {
+    const [first] = delivery.requests
+    if (delivery.event.resource_type !== "call" || first === undefined || first.grant === null) return []
+    const { engine, received } = first.grant
+    // An interval of two entries has no room for another request.
+    if (received === null || first.entry.index <= received + 1) return []
+    return [{ delivery, engine, from: received, to: first.entry.index }]
+  })
+
+/** Longest time after a fault of the directory during which calls may wait for it, in milliseconds. */
+const directoryAftermath = 30_000
+
+/**
+ * Finds access logs that an engine began to send while it held a call that it could have sent: the call's integration had
+ * no open request. Only in worlds whose directory answers at once, where a request shows the start of its attempt.
+ */
+const overtaken = (trace: Trace): ReadonlyArray<Violation> => {
+  const { entries, integrations, outcome, requests } = trace
+  if (outcome.scenario.directoryLatency > 0) return []
+  const faults = entriesOf(entries, "fault").filter(({ what }) => what === "directory")
+  const locks = entriesOf(entries, "locked")
+  const isClean = ({ from, to }: WaitingCall, { integration_id }: TracedDelivery): boolean => {
+    const [began, ended] = [entries[from]?.at ?? 0, entries[to]?.at ?? 0]
+    return (
+      !faults.some(({ at, until }) => at <= ended && until + directoryAftermath >= began) &&
+      !locks.some(({ at, integrations: held }) => at <= ended && held.includes(integration_id)) &&
+      // Several signatures are made one after another, so such a request begins before it shows.
+      integrations.get(integration_id)?.some(({ integration }) => integration.previous_secrets.length > 0) === false
+    )
+  }
+  return waitingCalls(trace).flatMap((call) => {
+    const others = requests.filter(
+      ({ delivery, entry }) =>
+        entry.engine === call.engine &&
+        entry.index < call.to &&
+        (delivery.integration_id === call.delivery.integration_id || entry.index > call.from)
+    )
+    const first = others.find(
+      (other) =>
+        other.entry.index > call.from &&
+        other.delivery.event.resource_type !== "call" &&
+        isClean(call, other.delivery) &&
+        !others.some(
+          (open) =>
+            open.delivery.integration_id === call.delivery.integration_id &&
+            open.entry.index < other.entry.index &&
+            isOpen(open.endedAt, open.response?.entry.index, other)
+        )
+    )
+    if (first === undefined || !isClean(call, call.delivery)) return []
+    const what = `delivery ${first.delivery.id} was sent before the call of delivery ${call.delivery.id}, which waited`
+    return [{ what, entries: [call.from, first.entry.index, call.to] }]
+  })
+}
+
+/** Finds claims of access logs that left a due call in the store, although the engine held nothing of its integration. */
+const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
+  const of = Map.groupBy(trace.deliveries.values(), ({ integration_id }) => integration_id)
+  const calls = [...trace.deliveries.values()].flatMap((delivery) => {
+    const [first] = delivery.grants
+    return delivery.event.resource_type === "call" && delivery.stored === "pending" && first !== undefined
+      ? [{ delivery, first }]
+      : []
+  })
+  return entriesOf(trace.entries, "claimed").flatMap((claimed) => {
+    const taken = claimed.deliveries.flatMap(({ id }) => trace.deliveries.get(id) ?? [])
+    const isEarly = claimed.deliveries.some(({ early_due_at }) => early_due_at !== null)
+    if (isEarly || taken.every(({ event }) => event.resource_type === "call")) return []
+    const left = calls.find(
+      ({ delivery: { enqueued, event, integration_id }, first }) =>
+        enqueued.at < claimed.at &&
+        claimed.index < first.index &&
+        event.created_at <= claimed.now &&
+        !taken.some((other) => other.integration_id === integration_id) &&
+        of
+          .get(integration_id)
+          ?.some(({ grants, settlements }) =>
+            grants.some(
+              (grant) =>
+                grant.engine === claimed.engine &&
+                grant.index < claimed.index &&
+                !settlements.some((settled) => settled.grant === grant && settled.entry.index < claimed.index)
+            )
+          ) === false
+    )
+    if (left === undefined) return []
+    const what = `${claimed.worker} claimed access logs, but left the due call of delivery ${left.delivery.id}`
+    return [{ what, entries: [left.delivery.enqueued.index, claimed.index, left.first.index] }]
+  })
+}
+
 export const callsFirst: Check = {
   name: "calls-first",
-  rule: "A call is attempted soon, however large the backlog of access logs.",
-  violations: (trace) =>
-    [...trace.deliveries.values()].flatMap((delivery) => {
-      const { enqueued, event, id, integration_id, requests, settlements } = delivery
-      const stored = enqueued.events.flatMap(({ deliveries }) => deliveries).find((other) => other.id === id)
-      if (event.resource_type !== "call" || (stored?.state !== "delivering" && stored?.state !== "pending")) return []
-      const deadline = enqueued.at + bound(trace)
-      const first = Math.min(requests[0]?.entry.at ?? Infinity, settlements[0]?.entry.at ?? Infinity)
-      const isChanged = (trace.integrations.get(integration_id) ?? []).some(
-        ({ at }) => at >= enqueued.at && at <= deadline
-      )
-      if (first <= deadline || isChanged || isDisturbed(trace, enqueued.at, deadline)) return []
-      if (isContended(trace, delivery, enqueued.at, deadline)) return []
-      const what = `the call of delivery ${id} was not attempted for ${first - enqueued.at} ms`
-      return [{ what, entries: [enqueued.index, ...requests.slice(0, 1).map(({ entry }) => entry.index)] }]
-    })
+  rule: "A call is attempted soon, however large the backlog of access logs. While a call can be sent, an engine begins no access log, and claims none while it leaves a due call in the store.",
+  violations: (trace) => [...lateCalls(trace), ...overtaken(trace), ...passedOver(trace)]
 }

@@ -26,6 +26,8 @@ export interface CallFate {
 
 export class Faults {
   calm = false
+  /** Processes that vanish in their next transaction that records outcomes. */
+  readonly vanishing = new Set<Process>()
   #storeDownUntil = 0
   #directoryDownUntil = 0
   #directorySlowUntil = 0
@@ -55,6 +57,7 @@ export class Faults {
 
   calmDown(): void {
     this.calm = true
+    this.vanishing.clear()
     this.#storeDownUntil = 0
     this.#directoryDownUntil = 0
     this.#directorySlowUntil = 0
@@ -82,15 +85,24 @@ export class Faults {
   }
 }
 
-/** Runs a store call of one process, with its faults. */
-export type StoreCall = <A, E>(operation: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
+/** Runs a store call of one process, with its faults. `leftOpen` is called if the process vanishes in its transaction. */
+export type StoreCall = <A, E>(
+  operation: string,
+  effect: Effect.Effect<A, E>,
+  leftOpen?: () => void
+) => Effect.Effect<A, E | StoreError>
 
 export const storeCalls =
   (process: Process, time: VirtualTime, faults: Faults, kill: (process: Process) => void): StoreCall =>
-  (operation, effect) =>
+  (operation, effect, leftOpen) =>
     Effect.suspend(() => {
       if (!process.alive) return Effect.never
       const { crash, error, isUnknown, latency } = faults.storeCall()
+      if (leftOpen !== undefined && faults.vanishing.delete(process)) {
+        leftOpen()
+        kill(process)
+        return Effect.never
+      }
       const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
       // Fast path: there are hundreds of thousands of store calls in a simulated week, most without a fault.
       if (crash === null && error === null) {
@@ -113,6 +125,31 @@ export const storeCalls =
         Effect.tap(() => Effect.andThen(wait("after"), reach("after")))
       )
     })
+
+/** How long the store keeps the transaction of a process that died, in milliseconds. */
+const longestTransaction = 5_000
+
+/** Integrations that the transactions of dead processes hold. No other transaction can settle their deliveries. */
+export class Locks {
+  readonly #until = new Map<IntegrationId, number>()
+  readonly #time: VirtualTime
+  readonly #history: History
+
+  constructor(time: VirtualTime, history: History) {
+    this.#time = time
+    this.#history = history
+  }
+
+  hold(engine: number, integrations: ReadonlyArray<IntegrationId>): void {
+    const until = this.#time.now + longestTransaction
+    for (const id of integrations) this.#until.set(id, until)
+    this.#history.add({ kind: "locked", engine, integrations, until })
+  }
+
+  isHeld(integration: IntegrationId): boolean {
+    return this.#time.now < (this.#until.get(integration) ?? 0)
+  }
+}
 
 /** A process that receives changes. */
 export interface Listener {

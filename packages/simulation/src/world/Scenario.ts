@@ -120,6 +120,7 @@ export const noActions = {
   right: 0,
   directoryDown: 0,
   storeDown: 0,
+  vanish: 0,
   kill: 0,
   restart: 0,
   clock: 0,
@@ -145,7 +146,7 @@ export const ownedBy = (scenario: Scenario): Scenario => ({
   replaced: 1,
   hasStoreClock: false,
   skew: Math.min(scenario.skew, maxOwnedSkew),
-  actions: { ...scenario.actions, ownClock: 0 }
+  actions: { ...scenario.actions, ownClock: 0, vanish: 0 }
 })
 
 export const scenarioOf = (seed: Substream): Scenario => {
@@ -251,7 +252,7 @@ const shortOf = (seed: Substream): Scenario => {
       remove: often(3),
       rotate: often(3),
       override: often(4),
-      resend: often(5),
+      resend: between(new Rng(child(seed, "resends")), 2, 10),
       recover: often(2),
       probe: often(5),
       follow: often(3),
@@ -259,6 +260,7 @@ const shortOf = (seed: Substream): Scenario => {
       right: happens(rng, 0.5) ? often(4) : 0,
       directoryDown: often(2),
       storeDown: often(4),
+      vanish: new Rng(child(seed, "vanishing")).below(4),
       kill: often(2),
       restart: often(1),
       clock: happens(rng, 0.3) ? often(2) : 0,
@@ -297,6 +299,7 @@ export const weekOf = (seed: Substream): Scenario => {
       probe: 10,
       follow: 2,
       outage: 3,
+      vanish: 2,
       kill: 3,
       restart: 2,
       clock: 0

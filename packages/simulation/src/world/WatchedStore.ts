@@ -28,7 +28,7 @@ import { activeStates, isUrgentLane } from "@doorhook/core"
 import type { Stores } from "@doorhook/simulator/testing"
 import { Effect } from "effect"
 import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
-import type { StoreCall } from "./Faults.ts"
+import type { Locks, StoreCall } from "./Faults.ts"
 
 /** Context in which the calls of one process are recorded. */
 export interface Watching {
@@ -43,6 +43,8 @@ export interface Watching {
    * map.
    */
   readonly members: Map<string, number>
+  /** Shared by all processes; null for a store that a single process has open. */
+  readonly locks: Locks | null
   /** Signals to all processes that an integration changed. */
   readonly changed: (integration: IntegrationId) => void
 }
@@ -70,7 +72,7 @@ export const allDeliveries = Effect.fnUntraced(function* (
 })
 
 export const watchedStores = (stores: Stores, watching: Watching): Stores => {
-  const { call, changed, engine, events, history, members } = watching
+  const { call, changed, engine, events, history, locks, members } = watching
   const { deliveries, integrations, keys, tokens } = stores
 
   const leasedBy = (worker: string): void => {
@@ -105,8 +107,19 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         for (const { event } of records) events.set(event.id, event)
       })
     )
-    return call("enqueue", noted)
+    return Effect.tap(call("enqueue", noted), (stored) =>
+      Effect.sync(() => {
+        const byWorker = Map.groupBy(
+          enqueuedOf(records, stored).flatMap(({ deliveries }) => deliveries),
+          ({ worker }) => worker
+        )
+        for (const [worker, all] of byWorker) if (worker !== null) receiveLeases(worker, all)
+      })
+    )
   }
+
+  const receiveLeases = (worker: string, deliveries: ReadonlyArray<{ readonly id: DeliveryId }>): void =>
+    history.add({ kind: "leases_received", engine, worker, ids: deliveries.map(({ id }) => id) })
 
   const claim = (request: ClaimRequest) =>
     Effect.tap(deliveries.claim(request), (claimed) =>
@@ -128,8 +141,9 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
 
   /** Settles outcomes, and records the integrations that were disabled or enabled. */
   const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
-    const { releases, settlements, worker } = outcomes
-    const settled = yield* deliveries.settle(outcomes, now, disableAfter)
+    const { releases, worker } = outcomes
+    const settlements = outcomes.settlements.filter(({ integration_id }) => locks?.isHeld(integration_id) !== true)
+    const settled = yield* deliveries.settle({ ...outcomes, settlements }, now, disableAfter)
     const { applied, notifications } = settled
     history.add({ kind: "settled", engine, worker, now, settlements, applied: [...applied], notifications })
     for (const id of settled.changed) {
@@ -142,8 +156,17 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       const ids = releases.map(({ delivery_id }) => delivery_id)
       history.add({ kind: "released", engine, why: "given_back", ids })
     }
-    return settled
+    if (settlements.length === outcomes.settlements.length) return settled
+    const free = new Set(settlements)
+    const held = outcomes.settlements.filter((settlement) => !free.has(settlement))
+    return { ...settled, postponed: new Set(held.map(({ delivery_id }) => delivery_id)) }
   })
+
+  /** What a process that vanishes in this transaction leaves behind: locks. */
+  const holding = ({ settlements }: Outcomes) =>
+    settlements.length === 0
+      ? undefined
+      : () => locks?.hold(engine, [...new Set(settlements.map(({ integration_id }) => integration_id))])
 
   const warn: DeliveryStore["Service"]["warn"] = (now, disableAfter, limit) =>
     Effect.tap(deliveries.warn(now, disableAfter, limit), (notifications) =>
@@ -255,9 +278,12 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     deliveries: {
       ...deliveries,
       enqueue,
-      claim: (request) => call("claim", claim(request)),
+      claim: (request) =>
+        Effect.tap(call("claim", claim(request)), ({ deliveries: claimed }) =>
+          Effect.sync(() => (claimed.length > 0 ? receiveLeases(request.worker, claimed) : undefined))
+        ),
       settle: (outcomes, now, disableAfter) =>
-        call("settle", settle(outcomes, now, disableAfter)).pipe(
+        call("settle", settle(outcomes, now, disableAfter), holding(outcomes)).pipe(
           Effect.tap(({ changed, notifications }) =>
             Effect.sync(() => {
               for (const integration_id of changed) history.add({ kind: "change_received", engine, integration_id })
