@@ -1,4 +1,4 @@
-/** Code shared by runs on virtual time and the deterministic simulation of the delivery engine. */
+/** Code shared with the deterministic simulation of the delivery engine and with benchmarks. */
 export { Process } from "./clock/Process.ts"
 export { signatureOf } from "./clock/SeededCrypto.ts"
 export { startOfTime, VirtualTime } from "./clock/VirtualTime.ts"
@@ -8,3 +8,7 @@ export * as DeliveryRules from "./results/DeliveryRules.ts"
 export { storesOf } from "./run/EngineLayer.ts"
 export type { EnginePorts, EngineServices, Stores } from "./run/EngineLayer.ts"
 export { Engine, World } from "./virtual/World.ts"
+export { Measurements } from "./results/Measurements.ts"
+export { atPlannedTimes, atRate, lineOfArrival } from "./run/Load.ts"
+export { serviceTarget } from "./run/OperatorApi.ts"
+export { run, RunClock } from "./run/Run.ts"

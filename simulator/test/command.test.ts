@@ -8,9 +8,9 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Sink, Stdio, Stream } from "effect"
-import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { platform, printed, simulate } from "./simulateCli.ts"
+import { OperatorClient } from "../src/run/OperatorApi.ts"
+import { clientOf, platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 /**
@@ -173,12 +173,11 @@ describe("simulate run", () => {
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       let published = false
-      const client = HttpClient.make((request) => {
-        if (request.method === "GET" && published)
-          return Effect.map(afterwards, (response) => HttpClientResponse.fromWeb(request, response))
-        published = request.method === "POST"
+      const client = clientOf(({ method }) => {
+        if (method === "GET" && published) return afterwards
+        published = method === "POST"
         const body = published ? { events: [{ id: "evt_1", deliveries: 1 }] } : { deliveries: [], next: null }
-        return Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(body)))
+        return Effect.succeed(Response.json(body))
       })
       const args = ["run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key", "k"].concat([
         "--as-fast-as-possible",
@@ -186,7 +185,7 @@ describe("simulate run", () => {
         "1000"
       ])
       const exit = yield* simulate(...args, "--grace", "0s", "--report", `json=${file}`).pipe(
-        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.provideService(OperatorClient, client),
         Effect.exit
       )
       assert.include(String(exit), says)

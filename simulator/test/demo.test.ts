@@ -4,6 +4,7 @@ import type { Target } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { buildingsOf } from "./support.ts"
 
 describe("the demo directory", () => {
   it("is accepted by a service and matches the demo's buildings", () => {
@@ -16,7 +17,7 @@ describe("the demo directory", () => {
     )
     assert.isTrue(users.some(({ buildings }) => buildings?.includes(1) && buildings.includes(2)))
     assert.isAtLeast(users.filter(({ tenants = [] }) => tenants.length > 0).length, 2)
-    const doors = demo.buildings.flatMap(({ building }) => building.access_points.map(({ id }) => id))
+    const doors = buildingsOf(demo).flatMap(({ building }) => building.access_points.map(({ id }) => id))
     assert.strictEqual(new Set(doors).size, doors.length)
     const tenants = (demoDirectory.tenants ?? []).map(({ id }) => id)
     assert.strictEqual(new Set(tenants).size, tenants.length)
@@ -30,7 +31,7 @@ describe("demo traffic", () => {
       const now = Date.UTC(2030, 0, 1, 3, 0)
       yield* TestClock.setTime(now)
       const seen: Array<{ readonly event: PlannedEvent; readonly at: number }> = []
-      const target: Target<never> = {
+      const target: Target = {
         name: "nobody",
         greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
         publish: (events) =>

@@ -13,12 +13,13 @@ import {
   atRate,
   extentOf,
   newEventOf,
-  readEvents,
   readRate,
   readStages,
   shareOf
 } from "../src/run/Load.ts"
 import { platform, simulate } from "./simulateCli.ts"
+import type { LogOptions } from "../src/plan/AccessLog.ts"
+import { readEvents } from "../src/run/RecordedLoad.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const stagesOf = (text: string) => Option.getOrThrow(readStages(text))
@@ -43,6 +44,19 @@ describe("rates and stages", () => {
       [...arrivalTimes(stagesOf("2/s:2s,0/s:1s,4/s:1s"), null)],
       [0, 500, 1_000, 1_500, 3_000, 3_250, 3_500, 3_750]
     )
+  })
+
+  it("are ramps between two rates", () => {
+    const { events, length } = extentOf(stagesOf("10/s..200/s:1m"))
+    assert.closeTo(events, 6_300, 1e-6)
+    assert.strictEqual(length, 60_000)
+    assert.closeTo(extentOf(stagesOf("0/s..10/s:10s,10/s:10s"), 100).length, 15_000, 1e-6)
+    const times = [...arrivalTimes(stagesOf("0/s..10/s:10s"), null)]
+    // Until the time t, half the final rate times t * t / 10 s events are expected.
+    for (const [nth, at] of times.entries()) assert.closeTo(0.5 * (at / 1_000) ** 2, nth, 1e-6)
+    assert.strictEqual(times.length, 50)
+    for (const text of ["10/s..:1m", "..10/s:1m", "1/s..2/s..3/s:1m"])
+      assert.isTrue(Option.isNone(readStages(text)), text)
   })
 
   it("are Poisson without --even: counts per second vary as much as their mean", () => {
@@ -72,10 +86,22 @@ describe("a plan at a given rate", () => {
         Array.from({ length: 20 }, (_, nth) => 1_000_000 + nth * 100)
       )
       sent.forEach(({ at, event }, nth) => {
-        const planned = events[nth]?.event ?? assert.fail("there are as many")
-        const time = new Date(at).toISOString()
-        const data: unknown = Object.assign({}, planned.data, { logged_at: time })
-        assert.deepEqual<unknown>(event, { ...planned, at: time, data })
+        const planned = events[nth]?.event
+        if (planned === undefined || !("at" in planned)) return assert.fail("there are as many")
+        const sentData = "at" in event ? event.data : assert.fail("it is planned")
+        const lagOf = (published: string, logged: string) => Date.parse(published) - Date.parse(logged)
+        assert.strictEqual("at" in event ? event.at : "", new Date(at).toISOString())
+        assert.closeTo(
+          lagOf(new Date(at).toISOString(), sentData.logged_at),
+          lagOf(planned.at, planned.data.logged_at),
+          1_000
+        )
+        const { logged_at } = sentData
+        assert.deepEqual<unknown>(event, {
+          ...planned,
+          at: new Date(at).toISOString(),
+          data: { ...planned.data, logged_at }
+        })
       })
     })
   )
@@ -128,11 +154,13 @@ const line = (at: string, more: Readonly<Record<string, unknown>> = {}) =>
     ...more
   })
 
+const logOptions: LogOptions = { zone: "UTC", named: {}, values: new Map(), dates: "month-first" }
+
 const read = (lines: ReadonlyArray<string>, isService = false, duration = Infinity) =>
   Effect.gen(function* () {
     const file = join(yield* temporaryFolder, "events.ndjson")
     yield* Effect.promise(() => writeFile(file, lines.join("\n")))
-    return yield* readEvents(file, isService, duration)
+    return yield* readEvents(file, logOptions, isService, duration)
   }).pipe(Effect.provide(platform()))
 
 describe("a file of events", () => {
@@ -160,7 +188,7 @@ describe("a file of events", () => {
       )
       assert.deepStrictEqual([file.events, file.span, file.beginning], [2, 30_001, Date.parse("2026-03-02T08:00:00Z")])
       assert.deepStrictEqual(
-        file.premises.map(({ id, tenants }): ReadonlyArray<unknown> => [id, tenants]),
+        file.premises.map(({ details, id }): ReadonlyArray<unknown> => [id, details().tenants]),
         [
           [1, [101]],
           [2, [7, 8]]
@@ -170,6 +198,20 @@ describe("a file of events", () => {
       assert.strictEqual<unknown>(first?.event.data, '{"id":1,"door":"own member"}')
       const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], true, 60_000)
       assert.strictEqual(part.events, 1)
+    })
+  )
+
+  it.live("plays what comes late after what came before, and counts repeated and late lines", () =>
+    Effect.gen(function* () {
+      const [eight, nine] = [line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z", { data: { id: 2 } })]
+      const file = yield* read([nine, eight, nine.replace("09:00", "09:30")])
+      const played = yield* Stream.runCollect(file.arrivals)
+      assert.deepStrictEqual(
+        played.map(({ at }) => new Date(at).toISOString().slice(11, 16)),
+        ["09:00", "09:00", "09:30"]
+      )
+      const { late, outOfOrder, repeated, rows } = file.counts
+      assert.deepStrictEqual({ late, outOfOrder, repeated, rows }, { late: 1, outOfOrder: 1, repeated: 1, rows: 3 })
     })
   )
 
@@ -190,10 +232,6 @@ describe("a file of events", () => {
     {
       lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
       says: "/resource_type must be call or access_log; other types must be declared by a service"
-    },
-    {
-      lines: [line("2026-03-02T08:00:00Z"), line("2026-03-02T07:00:00Z")],
-      says: "line 2: /at is earlier than on the line before; sort"
     },
     { lines: ["", ""], says: "expected events, one per line; the file has none" }
   ])("is refused with the line and the problem: $says", ({ lines, says }) =>

@@ -4,9 +4,9 @@ import type { PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, plan, PlannedEvent, presetNames, readScenario } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema, Stream } from "effect"
-import { endOf, occurrences } from "../src/plan/Plan.ts"
+import { endOf } from "../src/plan/Plan.ts"
 import type { Occurrence } from "../src/traffic/Occurrence.ts"
-import { scenarioOf, startAt, toNdjson, withFlows } from "./support.ts"
+import { buildingsOf, occurrences, scenarioOf, startAt, toNdjson, withBuildings, withFlows } from "./support.ts"
 
 const monday = startAt("2026-03-02T00:00")
 const day = LocalTime.dayMillis
@@ -17,16 +17,16 @@ const oneDay: PlanOptions = { seed: 7, start: monday, duration: day }
  * machine.
  */
 const golden: Readonly<Record<string, string>> = {
-  "residential-200": "707146ff571ac86bc9f77c4ae0f84af3988f2b2d5b5f7ae9308d0b9b40a1aec8",
-  "office-1000": "e05c93b0040460e8904879c2448dbeb3a86bdd81e4edafecc8b6dc36d4d86512",
-  "mixed-use": "1b3134e7529da6bce88d1163933ca675d4a0fad8e35cfefc060dbdd572ba5620",
-  "holiday-peak": "0a904b788266ac30a721db6128e43618ef61a7d57175a68a1d6717edf7893806",
-  "courier-storm": "4b9cd1e390c5a6aa233113aea3accc88d9a6266fae98fc35622a38f88b0e95d8",
-  "controller-offline-flush": "3d72c14e09d71270ac8ed563e777874335cb2b5d416554511e85e510e02ddc05",
-  quiet: "a740339669e83513e38135b187af69f04790f1aaa2234ef3c5f2aea8e458e8d0",
-  "night-watch": "001f897e503b1e570ba7c2da28badc54cfd1b337cfb45d89c86a59b2bae5b05b",
-  "design-peak": "fbe368788158fc6d2c5ffbd098465df49cba340926f27b9c0c67016a66fafa48",
-  demo: "8edea70720a94574be8d8c8c50c82b740fdc21c2635dc3fba105d03844b52f1e"
+  "residential-200": "9cd595a8ec93314ff5d74d7163d9f2540f8f7852e15f447e8c9a4908c50be8fc",
+  "office-1000": "424f9b6a963e75f17ace1db7e133d331974a57ab448fbba94ce56afceed1f52c",
+  "mixed-use": "aedd38d553e0f21204e3434ae6e1517ac475463a75dc76bf11927dd8e63e3b9b",
+  "holiday-peak": "d7e2bbda8f1938d0516f81ccfbd2d988c3e1ced7a8ec86f3be09ad1fbba964f2",
+  "courier-storm": "2f1999b0faa31d69f24793ac6eb588d92a5b2fb64d219b5be692a22506ad58a7",
+  "controller-offline-flush": "52b17a9496462e2e3c40c727c85606c5ab193f76330fd28de6e89e615f53cb79",
+  quiet: "e27ecc58cb88c83e79f216c61ac38bc8a153ac871d26b1391ebe73b4505726ff",
+  "night-watch": "a42cd2daccfbbbb8a24e81d2be8d3788b0b9e889acf2859bc66a353db5090325",
+  "design-peak": "d40c900ae8756cefbfe4d884e8a187895caceb427e810b9a8ae6da90ded66c3e",
+  demo: "a9c7d652b2429b01b36e0760445c40148c5513c1a6e18012a74d03f0f3014847"
 }
 
 const linesOf = (scenario: Scenario, options: PlanOptions) =>
@@ -59,29 +59,32 @@ describe.each(presetNames)("the plan of %s", (name) => {
       const times = events.map(({ at }) => at)
       assert.deepStrictEqual(times, times.toSorted())
       assert.isTrue((times[0] ?? "") >= "2026-03-01T23:00:00.000Z" && (times.at(-1) ?? "") < "2026-03-04T23:00:00.000Z")
-      assert.strictEqual(new Set(events.map(({ data }) => data.id)).size, events.length)
+      // A device that lost an answer uploads an event again.
+      const again = Map.groupBy(events, ({ data }) => data.id)
+      for (const [one, ...others] of again.values())
+        for (const other of others) assert.deepStrictEqual({ ...other, at: "" }, { ...one, at: "" })
+      assert.isAbove(again.size, 0.99 * events.length)
       const calls = events.flatMap((event) => (event.resource_type === "call" ? [event.data] : []))
       assert.strictEqual(new Set(calls.map(({ guid }) => guid)).size, calls.length)
       for (const { guid } of calls)
         assert.match(guid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-      const isExact = scenario.buildings.every(
-        ({ devices }) => devices?.outages.every === 0 && devices.clocks.deviation === 0 && devices.clocks.wrong === 0
-      )
-      for (const event of events) if (isExact) assert.strictEqual(event.data.logged_at, event.at)
       const published = PublishRequest.readerOf(builtInTable).fromText(`[${lines.slice(0, 1_000).join(",")}]`)
       assert.isTrue(Result.isSuccess(published), Result.isFailure(published) ? published.failure.message : "")
     })
   )
 
   it("names only access points, units and tenants that exist", () => {
-    const buildings = new Map(scenario.buildings.map(({ building }) => [building.id, building]))
+    const buildings = new Map(buildingsOf(scenario).map(({ building }) => [building.id, building]))
     for (const occurrence of occurrences(scenario, oneDay)) {
       const building = buildings.get(occurrence.building_id)
       const tenants = building?.units.flatMap(({ tenant_ids }) => tenant_ids) ?? []
-      if (occurrence.flow !== "anomalies") assert.isAtLeast(occurrence.tenant_ids.length, 1)
+      const isAnonymous = occurrence.flow === "anomalies" || occurrence.role === "exit"
+      if (!isAnonymous) assert.isAtLeast(occurrence.tenant_ids.length, 1)
       for (const tenant of occurrence.tenant_ids) assert.include(tenants, tenant)
-      if (occurrence._tag === "Access") assert.isTrue(building?.access_points.includes(occurrence.access_point))
-      else assert.isTrue(building?.units.includes(occurrence.unit))
+      const has = (parts: ReadonlyArray<{ readonly id: number }> = [], { id }: { readonly id: number }) =>
+        parts.some((part) => part.id === id)
+      if (occurrence._tag === "Access") assert.isTrue(has(building?.access_points, occurrence.access_point))
+      else assert.isTrue(has(building?.units, occurrence.unit))
     }
   })
 
@@ -132,8 +135,12 @@ describe("plans", () => {
       const always = { code: 0, unlock: { median: "1h", sigma: 3 }, ring_out: "1h", answer: { median: "1h", sigma: 3 } }
       const flow = { ...always, rate: 20, answered: 0.5, repeated: 1, most_rings: 10 }
       const devices = {
-        outages: { every: "6h", down: { median: "4h", sigma: 3 } },
-        flush: { per_second: 1, jitter: "1h" }
+        outages: { every: "12h", down: { median: "1h", sigma: 2 } },
+        site_outages: { every: "3d", down: { median: "6h" } },
+        region_outages: { every: "4d", return_within: "1h" },
+        flush: { per_second: 1, jitter: "1h" },
+        repeats: { share: 0.2, new_id: 0.5, after: "1h" },
+        alarms: { held: 0.2, forced: 0.2 }
       }
       const house = { name: "Slow", homes: { flats: 6 }, flows: { visitors: flow, trades: flow }, devices }
       const slow = Result.getOrThrow(readScenario(JSON.stringify({ name: "slow", buildings: [house] })))
@@ -147,16 +154,16 @@ describe("plans", () => {
   it("begin at the same clock time in every zone", () => {
     const quiet = scenarioOf("quiet")
     const zones = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
-    const world: Scenario = {
-      ...quiet,
-      buildings: quiet.buildings.flatMap((traffic) =>
+    const world = withBuildings(
+      quiet,
+      buildingsOf(quiet).flatMap((traffic) =>
         zones.map((time_zone, index) => ({
           ...traffic,
           building: { ...traffic.building, id: BuildingId.make(index + 1), time_zone },
           devices: null
         }))
       )
-    }
+    )
     const week = { ...oneDay, duration: 7 * day }
     assert.strictEqual(endOf(world, week), monday + 7 * day + 5 * LocalTime.hour)
     const all = [...occurrences(world, week)]

@@ -173,14 +173,55 @@ describe("objectives", () => {
     assert.deepStrictEqual(measuring("ack_p99<5s,delivery_max<1h,lost=0,failed=0,delivered>=99%"), kinds)
   })
 
+  it("can be limited to a resource type", () => {
+    const own = measured((measurements) => {
+      const house = measurements.integration(1, "House")
+      measurements.settle(0, house, "delivered", 1, 2_000, "call")
+      measurements.settle(0, house, "expired", 1, 2_000, "call")
+      measurements.settle(0, house, "delivered", 1, 10, "access_log")
+    })
+    const figures = figuresOf(own, "in-process", { lost: 0, broken: 0 })
+    const judge = (text: string) => slosOf(text).map((slo) => judgeSlo(figures, slo).met)
+    assert.deepStrictEqual(judge("call.delivery_p99<1s,access_log.delivery_p99<1s,delivery_p50<1s"), [
+      false,
+      true,
+      true
+    ])
+    assert.deepStrictEqual(judge("call.expired=0,access_log.expired=0,call.delivered>=50%"), [false, true, true])
+    assert.deepStrictEqual(judge("call.delivery_p99.9<3s,call.delivered>=60%"), [true, false])
+    for (const text of ["call.lost=0", "call.rate>=1%", "call.nothing<1s"])
+      assert.isTrue(Result.isFailure(readSlos(text)), text)
+    const [typed] = slosOf("call.delivery_p99<1s")
+    assert.match(typed === undefined ? "" : (unmeasurable(typed, "service", true) ?? ""), /no resource types/)
+    const [unknown] = slosOf("door.delivery_p99<1s")
+    assert.match(unknown === undefined ? "" : (unmeasurable(unknown, "virtual", true) ?? ""), /call, access_log/)
+  })
+
+  it("say what receivers were offered and what they got", () => {
+    const report = reportOf(
+      measured((own) => {
+        const house = own.integration(1, "House")
+        for (let nth = 0; nth < 600; nth++) own.deliver(nth * 10, house)
+        for (let nth = 0; nth < 200; nth++) own.begin(nth * 30, nth < 100 ? 10 : 5_000, "call")
+        own.isLoading = false
+        for (let nth = 200; nth < 600; nth++) own.begin(10_000 + nth, 9_000, "call")
+      }),
+      { facts: { kind: "receiver" }, sending: 10_000, slos: "reached>=95%" }
+    )
+    assert.deepStrictEqual(report.first_requests, { offered: 60, begun: 20 })
+    assert.match(
+      summaryText(report),
+      /^receivers +offered 60 requests\/s, got 20; 16\.7 % began within 1 s.*RATE NOT REACHED/m
+    )
+    assert.include(htmlReport(report), "offered 60 requests/s, got 20")
+    assert.strictEqual(report.slos[0]?.met, false)
+  })
+
   it("are missed before the end once they can no longer be met, or after 100 values of an unknown number", () => {
     const isMissed = (slo: string, measure: (measurements: Measurements) => void, mostEvents = Infinity) => {
       const measurements = measured(measure)
       const standing = figuresOf(measurements, "in-process", { lost: 0, broken: 0 })
-      return isMissedAlready(
-        { ...standing, histograms: measurements.latency, mostEvents },
-        slosOf(slo)[0] ?? assert.fail()
-      )
+      return isMissedAlready({ ...standing, measurements, mostEvents }, slosOf(slo)[0] ?? assert.fail())
     }
     const acks = (count: number, took: number) => (measurements: Measurements) => {
       for (let nth = 0; nth < count; nth++) measurements.request(nth, null, "acknowledged", took)
@@ -320,7 +361,7 @@ describe("counts of events", () => {
     const report = reportOf(measurements, { facts: { kind: "service" } })
     assert.match(summaryText(report), /^held +12 publish requests waited, because 1,000 were open/m)
     assert.match(summaryText(report), /^sampled +37 deliveries for request times; 3 more lookups failed \(status 429/m)
-    assert.include(htmlReport(report), "Some events were therefore sent late")
+    assert.include(htmlReport(report), "12 publish requests waited")
     assert.deepStrictEqual(report.sample, { wanted: 40, failed: 3, why: "status 429: slow down" })
   })
 })
@@ -400,7 +441,7 @@ describe("the reports of several generators", () => {
   it("are read from their JSON, and other texts are refused", () => {
     const text = JSON.stringify(reportOf(measured((own) => all(own, 0, 1))))
     assert.isTrue(Option.isSome(readReport(text)))
-    for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
+    for (const other of ["", "{}", "[]", text.replace('"schemaVersion":3', '"schemaVersion":1'), text.slice(1)])
       assert.isTrue(Option.isNone(readReport(other)))
   })
 })
@@ -418,15 +459,16 @@ describe("progress", () => {
 })
 
 describe("metrics during a run", () => {
-  it("are Prometheus text: counters, gauges and summaries", () => {
+  it("are Prometheus text: counters, gauges, and histograms that add up", () => {
     const text = metricsText(measured(events(9, 4)))
     for (const line of [
       "# TYPE doorhook_simulate_planned_total counter",
       "doorhook_simulate_planned_total 9",
       "doorhook_simulate_failed_total 2",
       "doorhook_simulate_unanswered 3",
-      "# TYPE doorhook_simulate_intended_seconds summary",
-      'doorhook_simulate_intended_seconds{quantile="0.99"} 0.03',
+      "# TYPE doorhook_simulate_intended_seconds histogram",
+      'doorhook_simulate_intended_seconds_bucket{le="0.025"} 3',
+      'doorhook_simulate_intended_seconds_bucket{le="+Inf"} 4',
       "doorhook_simulate_intended_seconds_sum 0.06",
       "doorhook_simulate_intended_seconds_count 4"
     ])
@@ -454,7 +496,10 @@ describe("the summary of outages", () => {
       for (const at of [245, 250]) own.outageEnded(at * minute, house, "delivered")
       ordinary(own, house, 50 * hour)
     })
-    assert.strictEqual(drained, "House: 2 deliveries waiting at most, at 09:20; none left at 12:10, 2 h 50 min later.")
+    assert.strictEqual(
+      drained,
+      "House: 2 deliveries waiting at most, at 09:20; none left at 12:10, 5 min after the first was delivered again."
+    )
   })
 
   it("says if the integration was disabled during the outage", () => {

@@ -11,10 +11,10 @@ import { Equipment } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
-import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock, TestConsole } from "effect/testing"
 import type { RunReport } from "../src/results/RunReport.ts"
-import { platform, printed, simulate } from "./simulateCli.ts"
+import { OperatorClient } from "../src/run/OperatorApi.ts"
+import { clientOf, platform, printed, simulate } from "./simulateCli.ts"
 
 const reportIn = (file: string) =>
   Effect.map(
@@ -33,11 +33,11 @@ const service = Effect.fnUntraced(function* (takes: (nth: number) => number = ()
     const integration_id = String(bodies.flat()[number - 1]?.["tenant_ids"])
     return { id: `dlv_${number}`, event_id: `evt_${number}`, integration_id, state: "delivered", attempts: 1 }
   }
-  const client = HttpClient.make((request, { searchParams, pathname }) => {
+  const client = clientOf(({ body, method, url }) => {
+    const { pathname, searchParams } = new URL(url)
     const answer = (): Response => {
-      if (request.method === "POST") {
-        const text = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : "[]"
-        const sent: ReadonlyArray<Readonly<Record<string, unknown>>> = JSON.parse(text)
+      if (method === "POST") {
+        const sent: ReadonlyArray<Readonly<Record<string, unknown>>> = JSON.parse(body ?? "[]")
         bodies.push(sent)
         return Response.json({ events: sent.map(() => ({ id: `evt_${++count}`, deliveries: 1 })) }, { status: 202 })
       }
@@ -51,8 +51,8 @@ const service = Effect.fnUntraced(function* (takes: (nth: number) => number = ()
       return Response.json({ deliveries: searchParams.get("order") === "newest" ? all.slice(-1) : all, next: null })
     }
     return Effect.suspend(() => {
-      const answered = HttpClientResponse.fromWeb(request, answer())
-      const delay = request.method === "POST" ? takes(bodies.length) : 0
+      const answered = answer()
+      const delay = method === "POST" ? takes(bodies.length) : 0
       return delay > 0 ? Effect.delay(Effect.succeed(answered), delay) : Effect.succeed(answered)
     })
   })
@@ -93,7 +93,7 @@ describe("simulate run --events", () => {
         "--report",
         `json=${out}`
       ]
-      yield* Effect.provideService(simulate(...args), HttpClient.HttpClient, client)
+      yield* Effect.provideService(simulate(...args), OperatorClient, client)
       assert.strictEqual(bodies.length, 60)
       const sent = bodies.flat().toSorted((a, b) => JSON.stringify(a["data"]).localeCompare(JSON.stringify(b["data"])))
       assert.deepStrictEqual(new Set(sent.map((event) => JSON.stringify(event["data"]))).size, 60)
@@ -121,14 +121,14 @@ describe("simulate run --events", () => {
       const line = recorded(0, 1).replace('{"id":1,"badge":"B1"}', data)
       yield* Effect.promise(() => writeFile(file, `${line}\n`))
       const bodies: Array<string> = []
-      const client = HttpClient.make((request, { pathname }) =>
+      const client = clientOf(({ body, url }) =>
         Effect.sync(() => {
-          if (request.body._tag === "Uint8Array") bodies.push(new TextDecoder().decode(request.body.body))
-          const answer = pathname === "/operator/events" ? { events: [{ id: "evt_1", deliveries: 0 }] } : {}
-          return HttpClientResponse.fromWeb(request, Response.json({ deliveries: [], next: null, ...answer }))
+          if (body !== null) bodies.push(body)
+          const answer = url.endsWith("/operator/events") ? { events: [{ id: "evt_1", deliveries: 0 }] } : {}
+          return Response.json({ deliveries: [], next: null, ...answer })
         })
       )
-      yield* Effect.provideService(simulate(...toService, "--events", file), HttpClient.HttpClient, client)
+      yield* Effect.provideService(simulate(...toService, "--events", file), OperatorClient, client)
       assert.deepStrictEqual(bodies, [
         `[{"resource_type":"access_log","action":"create","building_id":7,"tenant_ids":[71],"data":${data}}]`
       ])
@@ -198,11 +198,7 @@ const generate = Effect.fnUntraced(function* (folder: string, count: number) {
       const file = join(folder, `${at + 1}.json`)
       const { bodies, client } = yield* service()
       const args = ["--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/${count}`]
-      yield* Effect.provideService(
-        simulate(...toService, ...args, "--report", `json=${file}`),
-        HttpClient.HttpClient,
-        client
-      )
+      yield* Effect.provideService(simulate(...toService, ...args, "--report", `json=${file}`), OperatorClient, client)
       return { bodies, file }
     })
   )
@@ -295,13 +291,11 @@ describe("generators", () => {
       const out = join(folder, "all.json")
       const args = ["--slo", "lost=0", "--report", `json=${out}`]
 
-      const noService = HttpClient.make((request) =>
-        Effect.succeed(HttpClientResponse.fromWeb(request, new Response(null, { status: 404 })))
-      )
+      const noService = clientOf(() => Effect.succeed(new Response(null, { status: 404 })))
       const half = ["--events", join(folder, "log.ndjson"), "--as-fast-as-possible", "--generator", "1/2"]
       const failed = join(folder, "failed.json")
       yield* Effect.flip(simulate(...toService, ...half, "--report", `json=${failed}`)).pipe(
-        Effect.provideService(HttpClient.HttpClient, noService)
+        Effect.provideService(OperatorClient, noService)
       )
       assert.deepStrictEqual(yield* mergeFailure(failed, two, ...args), [
         1,
@@ -312,7 +306,7 @@ describe("generators", () => {
       const { client } = yield* service()
       const missed = join(folder, "missed.json")
       yield* Effect.flip(simulate(...toService, ...half, "--slo", "delivered<1%", "--report", `json=${missed}`)).pipe(
-        Effect.provideService(HttpClient.HttpClient, client)
+        Effect.provideService(OperatorClient, client)
       )
       assert.deepStrictEqual(yield* mergeFailure(missed, two, ...args), [
         1,
@@ -369,7 +363,7 @@ describe("a missed objective", () => {
       const run = Effect.fnUntraced(function* (slow: number) {
         const { client } = yield* service((nth) => (nth <= slow ? 20_000 : 0))
         const running = yield* simulate(...toService, ...args, "--report", `json=${out}`).pipe(
-          Effect.provideService(HttpClient.HttpClient, client),
+          Effect.provideService(OperatorClient, client),
           Effect.exit,
           Effect.forkChild
         )

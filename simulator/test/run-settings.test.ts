@@ -13,7 +13,14 @@ import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
 import { Rng, root } from "../src/random/Substream.ts"
 import { Receiver } from "../src/receivers/Receiver.ts"
-import { describedFor, modelFor, readReceiver, receiverForms, rulesFor } from "../src/receivers/ReceiverText.ts"
+import {
+  describedFor,
+  modelFor,
+  readReceiver,
+  receiverForms,
+  receiversOf,
+  rulesFor
+} from "../src/receivers/ReceiverText.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { RunReport } from "../src/results/RunReport.ts"
 import { parseDay } from "../src/world/CalendarDate.ts"
@@ -93,7 +100,7 @@ describe("modelled receivers", () => {
     )
     assert.deepStrictEqual(describedFor(rules, 2), {
       text: "2-4=down:22:00-08:00 flaky:0.1",
-      down: [{ from: 1_320, to: 480, on: null }]
+      down: [{ from: 1_320, to: 480, on: null, swallows: false }]
     })
   })
 
@@ -113,6 +120,33 @@ describe("modelled receivers", () => {
     })
   }
   const constant = "slow:p50=1s,p99=1s"
+
+  it("can be one endpoint for all integrations, whose workers they share", () => {
+    const rules = [constant, "shared,workers:1,queue:1"].map((text) => Result.getOrThrow(readReceiver(text)))
+    const receiverOf = receiversOf(rules, () => new Rng(root(7)))
+    const request = { now: 0, sinceStart: 0, deadline: 60_000, local: { minute: 0, day: 20_515 } }
+    const answers = [1, 2, 3].map((place) => receiverOf(place, `${place}`).receive(request).result)
+    assert.deepStrictEqual(
+      answers.map((result) => [result._tag === "Answered" ? result.status : 0, result.elapsed]),
+      [
+        [200, 1_000],
+        [200, 2_000],
+        [503, 20]
+      ]
+    )
+    const own = receiversOf([rules[0] ?? assert.fail("one")], () => new Rng(root(7)))
+    assert.notStrictEqual(own(1, "1"), own(2, "2"))
+    assert.strictEqual(Result.getOrThrow(readReceiver("2-3=shared,slow:p50=1s")).isShared, true)
+    assert.isTrue(Result.isFailure(readReceiver("shared,wrong")))
+  })
+
+  it("can swallow requests until the timeout, always or at hours", () => {
+    assert.deepStrictEqual(served(["down:swallow"], [0], 5_000), [["timeout", null]])
+    assert.deepStrictEqual(served([constant, "down:01:00-02:00,swallow"], [0, 3_600_000], 5_000), [
+      [200, 1_000],
+      ["timeout", null]
+    ])
+  })
 
   it("work on one request per worker, queue the rest, and refuse what does not fit", () => {
     assert.deepStrictEqual(served([constant, "workers:2,queue:3"], [0, 0, 0, 100, 100, 100, 1_000, 1_000, 9_000]), [
@@ -463,7 +497,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--batch", "0"], says: "a whole number from 1 to 1000" },
     { args: ["run", "--rate", "50"], says: "--rate 50: expected a rate like 50/s" },
     { args: ["run", "--rate", "0/s"], says: "above 0" },
-    { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,200/s:5m" },
+    { args: ["run", "--stages", "10/s"], says: "--stages 10/s: expected stages like 10/s:1m,10/s..200/s:5m" },
     { args: ["run", "--rate", "5/s", "--stages", "5/s:1m"], says: "--rate and --stages can't be used together" },
     { args: ["run", "--stages", "5/s:1m", "--duration", "1m"], says: "each stage has its own length" },
     { args: ["run", "--rate", "5/s", "--speed", "60x"], says: "--speed can't be combined with --rate" },
@@ -477,14 +511,17 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--events", "x.ndjson", "--start", "2026-03-03"], says: "--start applies to a plan" },
     { args: ["run", "--warm-up", "24h"], says: "less than the length of the run" },
     { args: ["run", "--stop-on-miss"], says: "--stop-on-miss needs at least one --slo" },
-    { args: ["run", "--metrics", "0"], says: "a whole number from 1 to 65535" },
+    { args: ["run", "--metrics", "0"], says: "a port from 1 to 65535, or an address" },
     { args: [...virtual, "--slo", "rate>=99%"], says: "--slo rate>=99%: this run can't measure it: on virtual time" },
     { args: ["run", "--as-fast-as-possible", "--slo", "late_p99<1s"], says: "has no schedule" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--slo", "duplicates=0"], says: "only the receiver knows" },
     { args: [...toService, "--slo", "backlog<9"], says: "only the service can measure this" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
     { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "can't be used together" },
-    { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
+    {
+      args: [...virtual, "--buildings", "131073"],
+      says: "--buildings 131073: expected a whole number from 1 to 131072"
+    },
     { args: [...virtual, "--grace", "3s"], says: "with --virtual, use --drain" },
     { args: ["run", "--drain", "1h"], says: "--drain needs --virtual" },
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },

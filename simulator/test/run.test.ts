@@ -8,12 +8,13 @@ import { serviceDestination } from "../src/cli/Destination.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
 import { DeliveryTracker } from "../src/run/DeliveryTracker.ts"
 import { atPlannedTimes, atRate } from "../src/run/Load.ts"
-import { serviceTarget } from "../src/run/OperatorApi.ts"
+import { OperatorClient, serviceTarget } from "../src/run/OperatorApi.ts"
 import type { RunOptions } from "../src/run/Run.ts"
 import { RunClock, run, RunStopped } from "../src/run/Run.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
-import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
+import type { Client } from "./simulateCli.ts"
+import { clientOf } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const start = startAt("2026-03-03T08:00")
@@ -60,14 +61,12 @@ const arrivalsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
 const idsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   Stream.runCollect(Stream.map(planOf(scenario, duration, rateScale), ({ data }) => data.id))
 
-type Options = RunOptions<HttpClient.HttpClient>
-
-interface Overrides extends Partial<Omit<Options, "clock">> {
+interface Overrides extends Partial<Omit<RunOptions, "clock">> {
   readonly speed?: number
 }
 
 /** Options of a run. Default: one event in each request, as fast as possible, one request after the other. */
-const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
+const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): RunOptions => ({
   target: serviceTarget({ url, operatorKey: key }),
   clock: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
   maxInFlight: speed === undefined ? 1 : 1_000,
@@ -104,7 +103,7 @@ describe("a run against a service", () => {
         })
         assert.strictEqual(measured.latency.late_start.count, 0)
       }
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    })
   )
 
   it.live("sends what core's publish request reads: the planned event without its time", () =>
@@ -119,7 +118,7 @@ describe("a run against a service", () => {
           return { resource_type, action, building_id, tenant_ids, data }
         })
       )
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    })
   )
 
   it.live("repeats failed requests with the same key, and counts them", () =>
@@ -139,7 +138,7 @@ describe("a run against a service", () => {
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
       assert.deepInclude(tally.totals, { accepted: expected.length, failed: 0, republished: 2 })
       assert.strictEqual(received.length, stored.size + 2)
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    })
   )
 
   it.live(
@@ -168,7 +167,7 @@ describe("a run against a service", () => {
           const another = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(origin)))
           assert.include(another.message, "/operator/events")
         }
-      }).pipe(Effect.provide(FetchHttpClient.layer))
+      })
   )
 })
 
@@ -178,13 +177,12 @@ const stubbed = (
   greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({ deliveries: [] }))
 ) => {
   const sent: Array<{ readonly at: number; readonly ids: ReadonlyArray<number> }> = []
-  const client = HttpClient.make((request) =>
+  const client = clientOf(({ body, method }) =>
     Effect.gen(function* () {
-      if (request.method === "GET") return HttpClientResponse.fromWeb(request, yield* greeting)
+      if (method === "GET") return yield* greeting
       const at = yield* Clock.currentTimeMillis
-      const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-      sent.push({ at, ids: idsIn([{ body }]) })
-      return HttpClientResponse.fromWeb(request, yield* answer(sent.length))
+      sent.push({ at, ids: idsIn([{ body: body ?? "" }]) })
+      return yield* answer(sent.length)
     })
   )
   return { client, sent }
@@ -202,19 +200,26 @@ describe("a run on a virtual clock", () => {
         arrivalsOf(office, hour),
         optionsFor("http://service.example", { speed: 60 }),
         tally
-      ).pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
+      ).pipe(Effect.provideService(OperatorClient, client), Effect.forkChild)
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(running)
       const events = yield* Stream.runCollect(planOf(office, hour))
       const beginning = beginningOf(office, start)
-      const due = new Map(
-        events.map(({ at, data }) => [data.id, 1_000_000 + Math.ceil((Date.parse(at) - beginning) / 60)])
+      // A device can upload an event twice, with the same id.
+      const due = Map.groupBy(
+        events.map(({ at, data }) => [data.id, 1_000_000 + Math.ceil((Date.parse(at) - beginning) / 60)] as const),
+        ([id]) => id
       )
       assert.sameMembers(
         sent.flatMap(({ ids }) => ids),
         events.map(({ data }) => data.id)
       )
-      for (const { at, ids } of sent) for (const id of ids) assert.strictEqual(at, due.get(id))
+      for (const { at, ids } of sent)
+        for (const id of ids)
+          assert.isTrue(
+            due.get(id)?.some(([, time]) => time === at),
+            `${id} at ${at}`
+          )
       assert.deepStrictEqual([tally.latency.late_start.max, tally.latency.late_start.count], [0, events.length])
     })
   )
@@ -229,13 +234,13 @@ describe("a run on a virtual clock", () => {
     const measured = new Measurements()
     const load = atRate(
       arrivalsOf(office, hour, 10),
-      [{ perMillisecond: 0.02, length: 60_000 }],
+      [{ from: 0.02, to: 0.02, length: 60_000 }],
       null,
       beginningOf(office, start)
     )
     const options = optionsFor("http://service.example", { speed: 1, ...overrides })
     const running = yield* run(load, options, measured).pipe(
-      Effect.provideService(HttpClient.HttpClient, client),
+      Effect.provideService(OperatorClient, client),
       Effect.forkChild
     )
     // Waits until the load is ready and the clock of the run has started.
@@ -300,7 +305,7 @@ describe("a run on a virtual clock", () => {
         })
       )
       const running = yield* run(arrivalsOf(office, hour), optionsFor("http://service.example")).pipe(
-        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.provideService(OperatorClient, client),
         Effect.flip,
         Effect.forkChild
       )
@@ -319,7 +324,7 @@ describe("a run on a virtual clock", () => {
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
       const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
-        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.provideService(OperatorClient, client),
         Effect.forkChild
       )
       yield* TestClock.adjust("75 seconds")
@@ -338,7 +343,7 @@ describe("a run on a virtual clock", () => {
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
       const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
-        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.provideService(OperatorClient, client),
         Effect.forkChild
       )
       yield* TestClock.adjust("1 second")
@@ -350,7 +355,7 @@ describe("a run on a virtual clock", () => {
 
 /** Makes an HTTP client that answers queries for deliveries with `answer`. */
 const questioned = (answer: (query: URLSearchParams) => Response) =>
-  HttpClient.make((request, url) => Effect.sync(() => HttpClientResponse.fromWeb(request, answer(url.searchParams))))
+  clientOf(({ url }) => Effect.sync(() => answer(new URL(url).searchParams)))
 
 const rowOf = (id: number, event: number, state = "delivered") => ({
   id: `dlv_${id}`,
@@ -361,10 +366,8 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
 })
 
 /** Settles, lets enough virtual time pass for every wait, and returns the result. */
-const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
-  const settling = yield* tracker
-    .settle(60_000)
-    .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
+const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: Client) {
+  const settling = yield* tracker.settle(60_000).pipe(Effect.provideService(OperatorClient, client), Effect.forkChild)
   yield* TestClock.adjust("2 minutes")
   return yield* Fiber.join(settling)
 })
@@ -459,14 +462,13 @@ describe("tracking of a service's deliveries", () => {
       }
       let batches = 0
       const overtaken = yield* Deferred.make<void>()
-      const client = HttpClient.make((request, url) =>
+      const client = clientOf(({ body, method, url }) =>
         Effect.gen(function* () {
-          if (request.method === "GET") return HttpClientResponse.fromWeb(request, list(url.searchParams))
-          const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-          const events = idsIn([{ body }]).map((id) => ({ id: `evt_${id}`, deliveries: 1 }))
+          if (method === "GET") return list(new URL(url).searchParams)
+          const events = idsIn([{ body: body ?? "" }]).map((id) => ({ id: `evt_${id}`, deliveries: 1 }))
           for (const { id } of events) stored.push(row(id, stored.length + 1))
           if (batches++ === 0) yield* Deferred.await(overtaken)
-          return HttpClientResponse.fromWeb(request, Response.json({ events }, { status: 202 }))
+          return Response.json({ events }, { status: 202 })
         })
       )
       const measured = new Measurements()
@@ -486,7 +488,7 @@ describe("tracking of a service's deliveries", () => {
           }
         },
         measured
-      ).pipe(Effect.andThen(settle(0)), Effect.provideService(HttpClient.HttpClient, client))
+      ).pipe(Effect.andThen(settle(0)), Effect.provideService(OperatorClient, client))
       assert.isAbove(batches, 2)
       assert.strictEqual(judged().lost, 0)
       assert.strictEqual(measured.totals.delivered, measured.totals.accepted)
@@ -503,7 +505,8 @@ describe("tracking of a service's deliveries", () => {
         attempts: [{ started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
       }
       const asked = new Map<string, number>()
-      const client = HttpClient.make((request, { pathname }) => {
+      const client = clientOf(({ url }) => {
+        const { pathname } = new URL(url)
         const times = (asked.get(pathname) ?? 0) + 1
         asked.set(pathname, times)
         const answer = (): Response => {
@@ -514,7 +517,7 @@ describe("tracking of a service's deliveries", () => {
           if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
           return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)
         }
-        return Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
+        return Effect.sync(answer)
       })
       assert.deepStrictEqual(yield* settled(tracker, client), { missing: 0, why: null })
       assert.deepInclude(measured.sample, { wanted: 4, failed: 2 })

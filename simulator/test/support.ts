@@ -1,7 +1,8 @@
 /** Helpers that several tests use. */
 import { Option, Stream } from "effect"
-import type { PlannedEvent, Scenario } from "@doorhook/simulator"
-import { LocalTime, preset } from "@doorhook/simulator"
+import type { BuildingTraffic, PlannedEvent, PlanOptions, Scenario } from "@doorhook/simulator"
+import { LocalTime, preset, records } from "@doorhook/simulator"
+import type { Occurrence } from "../src/traffic/Occurrence.ts"
 import type { Flow } from "../src/traffic/Flows.ts"
 import { noHolidays } from "../src/world/CalendarDate.ts"
 
@@ -9,16 +10,39 @@ export const scenarioOf = (name: string): Scenario => Option.getOrThrow(preset(n
 
 export const startAt = (text: string): LocalTime.LocalTime => Option.getOrThrow(LocalTime.parse(text))
 
-/** Returns the scenario with changed flows, without holidays and without device failures. */
-export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Scenario => ({
+/** Returns the buildings of a scenario with their traffic. */
+export const buildingsOf = ({ sites }: Scenario): ReadonlyArray<BuildingTraffic> =>
+  sites.map(({ traffic }) => traffic())
+
+/** Returns the scenario with other buildings. */
+export const withBuildings = (scenario: Scenario, buildings: ReadonlyArray<BuildingTraffic>): Scenario => ({
   ...scenario,
-  buildings: scenario.buildings.map((traffic) => ({
-    ...traffic,
-    calendar: noHolidays,
-    devices: null,
-    flows: traffic.flows.map(change)
-  }))
+  sites: buildings.map((traffic) => {
+    const { id, people, time_zone } = traffic.building
+    return { id, time_zone, people: people.length, traffic: () => traffic }
+  })
 })
+
+/** Yields what happens in the buildings of a scenario, as ideal devices would report it. */
+export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
+  const ideal = withBuildings(
+    scenario,
+    buildingsOf(scenario).map((traffic) => ({ ...traffic, devices: null }))
+  )
+  for (const { occurrence } of records(ideal, options)) yield occurrence
+}
+
+/** Returns the scenario with changed flows, without holidays and without device failures. */
+export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Scenario =>
+  withBuildings(
+    scenario,
+    buildingsOf(scenario).map((traffic) => ({
+      ...traffic,
+      calendar: noHolidays,
+      devices: null,
+      flows: traffic.flows.map(change)
+    }))
+  )
 
 /** Returns a plan as NDJSON in chunks: one event per line, in UTF-8. */
 export const toNdjson = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Uint8Array, E, R> => {

@@ -59,6 +59,18 @@ const rulesBroken = (world: VirtualWorld): ReadonlyArray<RuleName> => [
 ]
 
 describe("a run on virtual time", () => {
+  it.live("takes longer with one process than with three, if each delivery takes its processor time", () =>
+    Effect.gen(function* () {
+      const waits = yield* Effect.forEach([1, 3], (workers) =>
+        Effect.map(runOf({ hours: 1, rateScale: 60, options: { workers, cpu: 2_000 } }), ({ ledger, measurements }) => {
+          assert.deepStrictEqual(ledger.violations, [])
+          return measurements.latency.delivery.quantile(0.9)
+        })
+      )
+      assert.isAbove(waits[0] ?? 0, 2 * (waits[1] ?? Infinity))
+    })
+  )
+
   it.live("delivers everything to prompt receivers, and repeats exactly with the same seed", () =>
     Effect.gen(function* () {
       const [first, again, other] = yield* Effect.all([runOf({}), runOf({}), runOf({ seed: 2 })])

@@ -4,11 +4,9 @@
 import { CommandFailure, Crypto, Transport, UrlPolicy } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { Scope } from "effect"
-import type { HttpClient } from "effect/http"
 import { IpNetwork } from "effect/net"
 import { child, Rng, root } from "../random/Substream.ts"
-import { Receiver } from "../receivers/Receiver.ts"
-import { describedFor, modelFor, undescribed } from "../receivers/ReceiverText.ts"
+import { describedFor, receiversOf, undescribed } from "../receivers/ReceiverText.ts"
 import type { Measurements } from "../results/Measurements.ts"
 import type { RunResult } from "../results/RunReport.ts"
 import { DeliveryTracker } from "../run/DeliveryTracker.ts"
@@ -37,10 +35,10 @@ export const Equipment = Context.Reference<EquipmentShape | null>("@doorhook/sim
 export interface Destination {
   /** Name in the report. */
   readonly name: string
-  readonly target: Target<HttpClient.HttpClient>
+  readonly target: Target
   readonly accepted?: (events: ReadonlyArray<AcceptedEvent>) => void
   /** Waits until every delivery has ended, for at most `grace` milliseconds. */
-  readonly settle: (grace: number) => Effect.Effect<void, never, HttpClient.HttpClient>
+  readonly settle: (grace: number) => Effect.Effect<void>
   readonly judged: () => Pick<RunResult, "lost" | "broken" | "violations">
   /** Why the outcome of the events is unknown; null when it is known. */
   readonly silence: () => string | null
@@ -72,7 +70,7 @@ export const serviceDestination = (service: Service, measurements: Measurements,
 }
 
 /** A receiver named on the command line may have any address. */
-const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
+export const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
 
 /** Delivers with an engine in this process. A ledger records and checks each delivery. */
 const ownEngineDestination = Effect.fnUntraced(function* (
@@ -129,12 +127,8 @@ const receiverDestination = Effect.fnUntraced(function* (
 
 const modelledDestination = (settings: RunSettings, measurements: Measurements, clock: RunClock) => {
   const stream = child(root(settings.seed), "receivers")
-  const all = new Map(
-    settings.integrations.map(({ place }) => [
-      place,
-      new Receiver(modelFor(settings.receivers, place), new Rng(child(stream, place)))
-    ])
-  )
+  const receiverOf = receiversOf(settings.receivers, (name) => new Rng(child(stream, name)))
+  const all = new Map(settings.integrations.map(({ place }) => [place, receiverOf(place, `${place}`)]))
   const send: OwnEngineOptions["send"] = Effect.fnUntraced(function* ({ deadline }, { place, zone }) {
     const receiver = all.get(place)
     if (receiver === undefined) return yield* Effect.die(new Error(`integration ${place} has no receiver`))

@@ -5,12 +5,19 @@
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
-import { longestDuration, maxRateScale } from "../plan/Plan.ts"
+import type { LogOptions } from "../plan/AccessLog.ts"
+import { columnNames, dateOrders, meaningNames, readColumns, readValues, valueForms } from "../plan/AccessLog.ts"
+import { longestDuration, maxRateScale, mostPeople } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { readScenario } from "../scenario/Resolve.ts"
 import { preset, presetNames } from "../scenario/Presets.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
+import { mostBuildings } from "../scenario/ScenarioDocument.ts"
 import * as LocalTime from "../world/LocalTime.ts"
+import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
+
+/** Time zone of a log. */
+const usualZone = "UTC"
 
 /** Preset without --preset and --scenario. */
 const usualPreset = "residential-200"
@@ -24,11 +31,23 @@ const scenarioFlags = {
   scenario: Flag.String("scenario").pipe(
     Flag.withDescription("A scenario file instead of a preset; docs/simulator.md describes the format"),
     Flag.optional
+  ),
+  buildings: Flag.String("buildings").pipe(
+    Flag.withDescription(
+      `How many times the scenario's buildings exist, each with its own people, up to ${mostBuildings} (default 1)`
+    ),
+    Flag.withDefault("1")
   )
 }
 
 /** Default values of `planFlags`. */
-export const usualPlan = { seed: "1", start: "2026-03-02T00:00", duration: "24h", rateScale: "1" } as const
+export const usualPlan = {
+  buildings: "1",
+  seed: "1",
+  start: "2026-03-02T00:00",
+  duration: "24h",
+  rateScale: "1"
+} as const
 
 /** Flags of every subcommand that makes a plan. */
 export const planFlags = {
@@ -51,10 +70,67 @@ export const planFlags = {
   )
 }
 
+/** Flags of every subcommand that reads a recorded log. */
+export const logFlags = {
+  events: Flag.String("events").pipe(
+    Flag.withDescription(
+      "A recorded log instead of a scenario: events as NDJSON, - for standard input, or an access log as FILE.csv"
+    ),
+    Flag.optional
+  ),
+  columns: Flag.String("columns").pipe(
+    Flag.withDescription(`Headings of a CSV log, like time=Zeit,person=Karte; columns: ${columnNames.join(", ")}`),
+    Flag.withDefault("")
+  ),
+  values: Flag.String("values").pipe(
+    Flag.withDescription(
+      `Meanings of a CSV log's values, like 'Türruf=call,Zutritt verweigert=denied'; meanings: ${meaningNames.join(", ")}`
+    ),
+    Flag.withDefault("")
+  ),
+  dates: Flag.String("dates").pipe(
+    Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
+    Flag.withDefault("month-first")
+  ),
+  timeZone: Flag.String("time-zone").pipe(
+    Flag.withDescription(`IANA name of the time zone of a log's times without an offset (default ${usualZone})`),
+    Flag.optional
+  )
+}
+
+/** Values of `logFlags` that say how to read a log. */
+export interface LogTexts {
+  readonly columns: string
+  readonly values: string
+  readonly dates: string
+  readonly timeZone: Option.Option<string>
+}
+
+/** Reads the values of `logFlags`. `zone` applies without `--time-zone`. */
+export const readLogFlags = Effect.fnUntraced(function* (texts: LogTexts, zone = usualZone) {
+  const zoneName = Option.getOrElse(texts.timeZone, () => zone)
+  const isZone = Option.liftPredicate(zoneName, (name) => timeZone(name) !== null)
+  const columns = Option.fromNullOr(readColumns(texts.columns))
+  const values = Option.fromNullOr(readValues(texts.values))
+  const dates = Option.fromUndefinedOr(dateOrders.find((own) => own === texts.dates))
+  return {
+    zone: yield* readOr(isZone, "time-zone", zoneName, expectedZone),
+    named: yield* readOr(
+      columns,
+      "columns",
+      texts.columns,
+      `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
+    ),
+    values: yield* readOr(values, "values", texts.values, valueForms),
+    dates: yield* readOr(dates, "dates", texts.dates, dateOrders.join(" or "))
+  } satisfies LogOptions
+})
+
 /** Values of `scenarioFlags`. */
 export interface ScenarioTexts {
   readonly preset: Option.Option<string>
   readonly scenario: Option.Option<string>
+  readonly buildings: string
 }
 
 /** Values of `planFlags`. */
@@ -77,6 +153,15 @@ export const readOr = <A>(
 export const wholeNumber = (text: string): Option.Option<number> =>
   /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Option.some(Number(text)) : Option.none()
 
+/** Reads a whole number between two others. */
+export const wholeBetween = (flag: string, given: string, least: number, most: number) =>
+  readOr(
+    Option.filter(wholeNumber(given), (count) => count >= least && count <= most),
+    flag,
+    given,
+    `a whole number from ${least} to ${most}`
+  )
+
 /** Reads a number above 0 in decimal notation. */
 export const positiveNumber = (text: string): Option.Option<number> =>
   /^\d{1,9}(\.\d{1,6})?$/.test(text) && Number(text) > 0 ? Option.some(Number(text)) : Option.none()
@@ -94,7 +179,7 @@ export const scenarioFile = ({ scenario }: ScenarioTexts) =>
   Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
 
 /** Reads the scenario file or the preset that the flags name, with `times` copies of its buildings. */
-export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts, times = 1) {
+const readNamed = Effect.fnUntraced(function* (texts: ScenarioTexts, times: number) {
   if (Option.isNone(texts.scenario)) {
     const name = Option.getOrElse(texts.preset, () => usualPreset)
     return yield* readOr(preset(name, times), "preset", name, `one of ${presetNames.join(", ")}`)
@@ -104,6 +189,25 @@ export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTex
   const text = yield* readText("--scenario", path)
   return yield* Effect.fromResult(readScenario(text, times)).pipe(
     Effect.mapError(({ message }) => CommandFailure.usage(`--scenario ${path}: ${message}`))
+  )
+})
+
+/** Reads the scenario that the flags describe. */
+export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts) {
+  const once = yield* readNamed(texts, 1)
+  const count = once.sites.length
+  const most = Math.floor(mostBuildings / count)
+  const why = count === 1 ? "" : `, because ${once.name} has ${count} buildings and ${mostBuildings} are possible`
+  const times = yield* readOr(
+    Option.filter(wholeNumber(texts.buildings), (own) => own >= 1 && own <= most),
+    "buildings",
+    texts.buildings,
+    `a whole number from 1 to ${most}${why}`
+  )
+  const scenario = times === 1 ? once : yield* readNamed(texts, times)
+  if (scenario.sites.length === times * count) return scenario
+  return yield* CommandFailure.usage(
+    `--buildings ${times}: ${scenario.name} always has ${count} buildings; expected another scenario`
   )
 })
 
@@ -117,8 +221,8 @@ export const readRateScale = (text: string) =>
   )
 
 /** Reads the values of `planFlags`. */
-export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts, times = 1) {
-  const scenario = yield* readScenarioFlags(texts, times)
+export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
+  const scenario = yield* readScenarioFlags(texts)
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const start = yield* readOr(LocalTime.parse(texts.start), "start", texts.start, LocalTime.expected)
   const duration = yield* readOr(
@@ -128,6 +232,12 @@ export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts, times = 1
     `${DurationText.expected}, above 0 and at most ${DurationText.format(longestDuration)}`
   )
   const rateScale = yield* readRateScale(texts.rateScale)
+  const people = scenario.sites.reduce((most, site) => Math.max(most, site.people), 0)
+  const room = mostPeople(scenario.sites.length)
+  if (people * rateScale > room)
+    return yield* CommandFailure.usage(
+      `--rate-scale ${texts.rateScale}: expected at most ${Math.floor((room / people) * 100) / 100} for ${scenario.sites.length} buildings with up to ${people} people, because event ids have room for ${room} people in each`
+    )
   const options: PlanOptions = { seed, start, duration, rateScale }
   return { scenario, options } satisfies { scenario: Scenario; options: PlanOptions }
 })

@@ -1,4 +1,4 @@
-/** `--metrics PORT`: serves measurements as Prometheus text on the loopback address during a run. */
+/** `--metrics ADDRESS`: serves measurements as Prometheus text during a run. */
 import { createServer } from "node:http"
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"
@@ -13,6 +13,7 @@ const help = {
   ack: "Duration of acknowledged requests to receivers",
   answer: "Duration of requests to receivers, acknowledged or not",
   delivery: "Time from the acceptance of an event to its acknowledgement",
+  queued: "Time from the acceptance of an event to the first request of a delivery",
   intended: "Publish latency, from the planned time of an event",
   service: "Publish latency, from the actual start of sending",
   late_start: "Delay from the planned time to the actual start of sending"
@@ -33,6 +34,9 @@ const counters = [
   "skipped",
   "duplicates"
 ] as const
+
+/** Upper bounds of the buckets, in milliseconds. They never change, so that histograms of several generators add up. */
+const bounds = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000]
 
 /** Returns the metrics in the Prometheus text format, version 0.0.4. */
 export const metricsText = ({ latency, outcomes, totals }: Measurements): string => {
@@ -55,9 +59,10 @@ export const metricsText = ({ latency, outcomes, totals }: Measurements): string
     ),
     ...latencies.flatMap((name) => {
       const { count, mean } = latency[name]
-      const quantiles = count === 0 ? [] : [0.5, 0.9, 0.99, 1]
-      return metric(`${name}_seconds`, "summary", help[name], [
-        ...quantiles.map((share) => `{quantile="${share}"} ${seconds(latency[name].quantile(share))}`),
+      const upTo = (bound: number) => Math.round(latency[name].shareUpTo(bound) * count)
+      return metric(`${name}_seconds`, "histogram", help[name], [
+        ...bounds.map((bound) => `_bucket{le="${seconds(bound)}"} ${upTo(bound)}`),
+        `_bucket{le="+Inf"} ${count}`,
         `_sum ${seconds(mean * count)}`,
         `_count ${count}`
       ])
@@ -66,9 +71,15 @@ export const metricsText = ({ latency, outcomes, totals }: Measurements): string
   ].join("\n")
 }
 
+/** Address to serve the metrics on. */
+export interface MetricsAddress {
+  readonly host: string
+  readonly port: number
+}
+
 /** Serves the metrics until the scope is closed. */
 export const serveMetrics = (
-  port: number,
+  { host, port }: MetricsAddress,
   measurements: () => Measurements
 ): Effect.Effect<void, CommandFailure, Scope.Scope> =>
   Effect.asVoid(
@@ -79,9 +90,9 @@ export const serveMetrics = (
           response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(metricsText(measurements()))
         })
         server.once("error", ({ message }) =>
-          resume(CommandFailure.usage(`--metrics ${port}: expected a free port of this machine; ${message}`))
+          resume(CommandFailure.usage(`--metrics ${host}:${port}: expected a free port of this machine; ${message}`))
         )
-        server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
+        server.listen(port, host, () => resume(Effect.succeed(server)))
       }),
       (server) =>
         Effect.sync(() => {

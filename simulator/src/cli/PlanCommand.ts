@@ -4,11 +4,16 @@ import { randomBytes } from "node:crypto"
 import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
+import type { LineChunk } from "../plan/Plan.ts"
 import { lineChunks } from "../plan/Plan.ts"
 import { grouped } from "../results/Format.ts"
-import { directoryOf } from "../scenario/Directory.ts"
-import type { Scenario } from "../scenario/Scenario.ts"
-import { planFlags, readPlan, scenarioFile } from "./Flags.ts"
+import { lineOfArrival } from "../run/Load.ts"
+import { readEvents } from "../run/RecordedLoad.ts"
+import type { Places } from "../scenario/Directory.ts"
+import { buildingsAndTenants, directoryOf } from "../scenario/Directory.ts"
+import type { Premises } from "../run/Integrations.ts"
+import type { LogTexts, PlanTexts } from "./Flags.ts"
+import { logFlags, planFlags, readLogFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
@@ -33,11 +38,65 @@ const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {
       : Effect.mapError(file.writeAll(encoder.encode(lines.join(""))), (error) => cannotWrite(path.value, error))
 })
 
-/** Writes the directory that a plan needs, with new random secrets. */
-const writeDirectory = Effect.fnUntraced(function* (path: string, scenario: Scenario) {
+/** Where the lines come from. */
+interface Source {
+  /** Remarks about the source, one per line. */
+  readonly notes: ReadonlyArray<string>
+  readonly places: () => Places
+  /** Returns the lines, and calls `label` with the label of each anomaly as a line. */
+  readonly chunks: (label: (line: string) => void) => Stream.Stream<LineChunk, CommandFailure>
+}
+
+const sourceOfPlan = Effect.fnUntraced(function* (
+  texts: PlanTexts
+): Effect.fn.Return<Source, CommandFailure, FileSystem.FileSystem> {
+  const { scenario, options } = yield* readPlan(texts)
+  return {
+    notes: [],
+    places: () => buildingsAndTenants(scenario),
+    chunks: (label) =>
+      Stream.fromIteratorSucceed(
+        lineChunks(scenario, options, ({ occurrence }) => {
+          if (occurrence.label !== null) label(`{"id":${occurrence.id},"label":"${occurrence.label}"}\n`)
+        }),
+        1
+      )
+  }
+})
+
+/** Returns the buildings and tenants that occur in a recorded log. */
+const premisesInDirectory = (premises: ReadonlyArray<Premises>): Places => {
+  const named = premises.map((own) => ({ ...own, ...own.details() }))
+  return {
+    buildings: named.map(({ id, name, zone }) => ({ id, name, time_zone: zone, access_points: [] })),
+    tenants: named.flatMap(({ id, tenants }) =>
+      tenants.map((tenant) => ({ id: tenant, building_id: id, unit: { id: tenant, label: `${tenant}` } }))
+    )
+  }
+}
+
+/** Writes the events of a recorded log in the form of a plan. */
+const sourceOfLog = Effect.fnUntraced(function* (
+  path: string,
+  texts: LogTexts
+): Effect.fn.Return<Source, CommandFailure, FileSystem.FileSystem | Stdio.Stdio> {
+  const { arrivals, counts, premises } = yield* readEvents(path, yield* readLogFlags(texts), false, Infinity)
+  const encoder = new TextEncoder()
+  return {
+    notes: counts.lines(),
+    places: () => premisesInDirectory(premises),
+    chunks: () =>
+      Stream.mapArray(arrivals, (chunk) => [
+        { bytes: encoder.encode(chunk.map(lineOfArrival).join("")), events: chunk.length }
+      ])
+  }
+})
+
+/** Writes a directory with new random secrets. */
+const writeDirectory = Effect.fnUntraced(function* (path: string, places: Places) {
   const files = yield* FileSystem.FileSystem
   const secret = () => randomBytes(16).toString("base64url")
-  const text = `${JSON.stringify(directoryOf(scenario, { client: secret(), user: secret() }), null, 2)}\n`
+  const text = `${JSON.stringify(directoryOf(places, { client: secret(), user: secret() }), null, 2)}\n`
   yield* Effect.mapError(files.writeFileString(path, text, { mode: 0o600 }), (error) => cannotWrite(path, error))
 })
 
@@ -45,6 +104,7 @@ export const planCommand = Command.make(
   "plan",
   {
     ...planFlags,
+    ...logFlags,
     out: Flag.String("out").pipe(
       Flag.withDescription("File to write the events to, or - for standard output"),
       Flag.withDefault(standardOutput)
@@ -64,24 +124,24 @@ export const planCommand = Command.make(
   },
   Effect.fnUntraced(
     function* ({ directory, labels, out, ...texts }) {
-      const { scenario, options } = yield* readPlan(texts)
+      const source = yield* Option.isSome(texts.events) ? sourceOfLog(texts.events.value, texts) : sourceOfPlan(texts)
       yield* checkDifferent([
         ...scenarioFile(texts),
+        ...Option.toArray(Option.map(texts.events, (file) => ({ said: `--events ${file}`, file }))),
         ...(out === standardOutput ? [] : [{ said: `--out ${out}`, file: out }]),
         ...Option.toArray(Option.map(labels, (file) => ({ said: `--labels ${file}`, file }))),
         ...Option.toArray(Option.map(directory, (file) => ({ said: `--directory ${file}`, file })))
       ])
+      for (const note of source.notes) yield* Console.error(note)
       if (Option.isSome(directory)) {
-        yield* writeDirectory(directory.value, scenario)
+        yield* writeDirectory(directory.value, source.places())
         yield* Console.error(`directory written to ${directory.value}`)
       }
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []
-      const chunks = lineChunks(scenario, options, ({ occurrence: { id, label } }) => {
-        if (label !== null) labelled.push(`{"id":${id},"label":"${label}"}\n`)
-      })
-      const lines = Stream.fromIteratorSucceed(chunks, 1).pipe(
+      const chunks = source.chunks((label) => labelled.push(label))
+      const lines = chunks.pipe(
         Stream.mapEffect(
           Effect.fnUntraced(function* ({ bytes, events }) {
             count += events
@@ -114,6 +174,11 @@ export const planCommand = Command.make(
       command:
         "doorhook simulate plan --preset office-1000 --seed 7 --start 2026-03-02T00:00 --duration 24h --out events.ndjson",
       description: "A Monday in an office building"
+    },
+    {
+      command:
+        "doorhook simulate plan --events log.csv --columns 'time=Zeit,kind=Ereignis' --values 'Türruf=call' --out events.ndjson",
+      description: "A recorded log in the form of a plan"
     }
   ])
 )

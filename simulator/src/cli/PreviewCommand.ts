@@ -3,8 +3,8 @@ import { columns } from "@doorhook/core"
 import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { forEachYielding, records } from "../plan/Plan.ts"
-import type { Recorded } from "../plan/Controllers.ts"
+import { forEachRecord } from "../plan/Plan.ts"
+import type { Recorded } from "../plan/Devices.ts"
 import { grouped } from "../results/Format.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { zonesOf } from "../scenario/Scenario.ts"
@@ -52,7 +52,7 @@ class Tally {
 const tallyOf = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const tally = new Tally()
   const zoneOf = zonesOf(scenario)
-  yield* forEachYielding(records(scenario, options), (record) => {
+  yield* forEachRecord(scenario, options, (record) => {
     tally.add(record, zoneOf(record.occurrence.building_id))
   })
   return tally

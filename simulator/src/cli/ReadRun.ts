@@ -28,30 +28,32 @@ import {
   extentOf,
   mostArrivals,
   rateForms,
-  readEvents,
   readRate,
   readStages,
   shareOf,
   stageForms
 } from "../run/Load.ts"
+import { readEvents } from "../run/RecordedLoad.ts"
 import type { PlannedIntegration } from "../run/Integrations.ts"
 import { plannedIntegrations, premisesOf } from "../run/Integrations.ts"
-import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
+import { timeZoneOf } from "../scenario/Scenario.ts"
 import { momentAt } from "../world/LocalDay.ts"
 import { dayMillis, minute } from "../world/LocalTime.ts"
 import {
   positiveNumber,
+  readLogFlags,
   readOr,
   readPlan,
-  readScenarioFlags,
   readText,
   scenarioFile,
   usualPlan,
+  wholeBetween,
   wholeNumber
 } from "./Flags.ts"
+import type { MetricsAddress } from "./LiveMetrics.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
-import { givenOf, keyVariable, misplaced, ofScenarios } from "./RunFlags.ts"
+import { givenOf, keyVariable, misplaced, ofLogs, ofScenarios } from "./RunFlags.ts"
 
 const usage = CommandFailure.usage
 
@@ -63,14 +65,6 @@ const durationIn = (flag: string, given: string, least = 0, most: number = Durat
     least === 0 && most === DurationText.longest
       ? DurationText.expected
       : `${DurationText.expected}, ${least <= 1 ? "above 0" : `at least ${DurationText.format(least)}`}${most === DurationText.longest ? "" : ` and at most ${DurationText.format(most)}`}`
-  )
-
-const whole = (flag: string, given: string, least: number, most: number) =>
-  readOr(
-    Option.filter(wholeNumber(given), (count) => count >= least && count <= most),
-    flag,
-    given,
-    `a whole number from ${least} to ${most}`
   )
 
 /** Reads an optional flag; null when it is not given. */
@@ -169,7 +163,7 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
       return yield* usage("--duration and --stages can't be used together: each stage has its own length")
     return yield* readOr(readStages(stages.value), "stages", stages.value, `${stageForms}, each ${rateForms}`)
   }
-  const perMillisecond = yield* ifGiven(rate, (text) =>
+  const steady = yield* ifGiven(rate, (text) =>
     readOr(
       Option.filter(readRate(text), (own) => own > 0),
       "rate",
@@ -182,7 +176,7 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
     Option.getOrElse(duration, () => "1m"),
     1
   )
-  const only: Stage = { perMillisecond: perMillisecond ?? 0, length }
+  const only: Stage = { from: steady ?? 0, to: steady ?? 0, length }
   return [only]
 })
 
@@ -221,11 +215,18 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
       Option.isSome(texts.duration) && profile === null
         ? yield* durationIn("duration", texts.duration.value, 1)
         : Infinity
-    const { arrivals, beginning, events, premises, span } = yield* readEvents(path, kind === "service", length)
+    const log = yield* readLogFlags(texts)
+    const { arrivals, beginning, counts, events, premises, span } = yield* readEvents(
+      path,
+      log,
+      kind === "service",
+      length
+    )
     const duration = profile === null ? span : Math.ceil(extentOf(profile, events).length)
     const load: Load = {
       name: path.split("/").at(-1) ?? path,
       description: `${events} recorded events`,
+      notes: counts.lines(),
       start: new Date(beginning).toISOString().slice(0, 16),
       time_zone: "UTC",
       duration,
@@ -237,21 +238,18 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     }
     return load
   }
+  const alone = givenOf(texts, ofLogs)
+  if (alone !== null) return yield* usage(`${alone} says how to read a log, and needs --events`)
   const duration =
     profile === null ? Option.getOrElse(texts.duration, () => usualPlan.duration) : DurationText.format(longestDuration)
-  const { buildings } = yield* readScenarioFlags(texts)
-  const times = yield* whole("buildings", texts.buildings, 1, Math.floor(mostBuildings / buildings.length))
-  const { options, scenario } = yield* readPlan({ ...texts, duration }, times)
-  if (scenario.buildings.length < times * buildings.length)
-    return yield* usage(
-      `--buildings ${times}: ${scenario.name} always has ${buildings.length} buildings; expected another scenario`
-    )
+  const { options, scenario } = yield* readPlan({ ...texts, duration })
   const beginning = beginningOf(scenario, options.start)
   const extent = profile === null ? null : extentOf(profile)
   const eventsOf = profile === null ? plan : endlessPlan
   const load: Load = {
     name: scenario.name,
     description: scenario.description,
+    notes: [],
     start: texts.start,
     time_zone: timeZoneOf(scenario),
     duration: extent?.length ?? options.duration,
@@ -320,19 +318,32 @@ const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds
   return null
 }
 
+const readAddress = (text: string): Option.Option<MetricsAddress> => {
+  const match = /^(?:([\w.-]+|\[[\da-fA-F:.]+\]):)?(\d{1,5})$/.exec(text.trim())
+  const port = Number(match?.[2])
+  const host = (match?.[1] ?? "127.0.0.1").replaceAll(/[[\]]/g, "")
+  return port >= 1 && port <= 65_535 ? Option.some({ host, port }) : Option.none()
+}
+
+/** Reads milliseconds with a fraction, for times that are too short for whole milliseconds. */
+const readCpu = (text: string): Option.Option<number> => {
+  const match = /^(\d{1,4}(?:\.\d{1,3})?)ms$/.exec(text.trim())
+  return match === null ? Option.none() : Option.some(Number(match[1]))
+}
+
 /** Reads all settings of a run. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const speed = yield* readSpeed(texts)
   const maxInFlight =
-    (yield* ifGiven(texts.maxInflight, (text) => whole("max-inflight", text, 1, 10_000))) ??
+    (yield* ifGiven(texts.maxInflight, (text) => wholeBetween("max-inflight", text, 1, 10_000))) ??
     usualInFlight[speed === null ? "unpaced" : "paced"]
-  const batch = yield* whole("batch", texts.batch, 1, 1_000)
+  const batch = yield* wholeBetween("batch", texts.batch, 1, 1_000)
   const target = yield* readTarget(texts)
   const { kind } = target
   const wrong = misplaced(texts, kind)
   if (wrong !== null) return yield* usage(wrong)
-  const seeds = yield* whole("seeds", texts.seeds, 1, 1_000_000)
+  const seeds = yield* wholeBetween("seeds", texts.seeds, 1, 1_000_000)
   const slos = (yield* Effect.forEach(texts.slo, (one) =>
     Effect.mapError(Effect.fromResult(readSlos(one)), (why) => usage(`--slo ${one}: ${why}`))
   )).flat()
@@ -347,12 +358,14 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     ...Option.toArray(Option.map(texts.operatorKeyFile, (file) => ({ said: `--operator-key-file ${file}`, file }))),
     ...Option.toArray(Option.map(texts.events, (file) => ({ said: `--events ${file}`, file })))
   ])
-  const metricsPort = yield* ifGiven(texts.metrics, (text) => whole("metrics", text, 1, 65_535))
+  const metricsAddress = yield* ifGiven(texts.metrics, (text) =>
+    readOr(readAddress(text), "metrics", text, "a port from 1 to 65535, or an address like 0.0.0.0:9464 or [::]:9464")
+  )
   const receivers = yield* Effect.forEach(texts.receiver, (one) =>
     Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => usage(`--receiver ${one}: ${why}`))
   )
-  const buildingIntegrations = yield* whole("building-integrations", texts.buildingIntegrations, 0, 100)
-  const tenantIntegrations = yield* whole("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
+  const buildingIntegrations = yield* wholeBetween("building-integrations", texts.buildingIntegrations, 0, 100)
+  const tenantIntegrations = yield* wholeBetween("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
   const drain = yield* durationIn("drain", texts.drain)
   const grace = yield* durationIn("grace", texts.grace)
   const retry = yield* readRetries(texts.retry)
@@ -379,7 +392,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     slos,
     stopOnMiss: texts.stopOnMiss,
     reports,
-    metricsPort,
+    metricsAddress,
     receivers,
     integrations,
     retry,
@@ -387,7 +400,8 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     warmUp,
     crashEvery: yield* ifGiven(texts.crashEvery, (text) => durationIn("crash-every", text, 1_000)),
     deleteEvery: yield* ifGiven(texts.deleteEvery, (text) => durationIn("delete-every", text, 1_000)),
-    workers: yield* whole("workers", texts.workers, 1, 10),
+    workers: yield* wholeBetween("workers", texts.workers, 1, 100),
+    cpu: yield* readOr(readCpu(texts.cpu), "cpu", texts.cpu, "milliseconds like 0.7ms, or 0ms for none"),
     drain,
     grace
   }

@@ -38,9 +38,10 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const span = load.end - load.beginning
   const clock = new RunClock(load.beginning, speed)
   const destination = yield* destinationOf(settings, measurements, clock)
-  if (settings.metricsPort !== null) yield* serveMetrics(settings.metricsPort, () => measurements)
+  if (settings.metricsAddress !== null) yield* serveMetrics(settings.metricsAddress, () => measurements)
   const isProfile = texts.rate._tag === "Some" || texts.stages._tag === "Some"
   const pace = speed === null ? "as fast as possible" : isProfile ? "at its own rates" : `${speed}x`
+  for (const note of load.notes) yield* Console.log(note)
   yield* Console.log(
     `${load.name} ${destination.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
   )
@@ -75,6 +76,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     Effect.gen(function* () {
       const exit = yield* Effect.exit(restore(watched))
       const sent = yield* Clock.currentTimeMillis
+      measurements.isLoading = false
       const isCutShort = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       const hasFailed = Exit.isFailure(exit) && !isCutShort
       const stoppedBy = Exit.isSuccess(exit) ? exit.value : null

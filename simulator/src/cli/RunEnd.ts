@@ -53,7 +53,7 @@ export const firstMiss = (
         const { load, slos, target } = settings
         const standing = {
           ...figuresOf(measurements, target.kind, { lost: null, broken: broken() }),
-          histograms: measurements.latency,
+          measurements,
           mostEvents: load.mostEvents
         }
         const missed = slos.find((slo) => isMissedAlready(standing, slo))

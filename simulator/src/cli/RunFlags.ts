@@ -7,19 +7,19 @@ import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
 import type { RunKind } from "../results/Figures.ts"
-import { planFlags, usualPlan } from "./Flags.ts"
+import { logFlags, planFlags, usualPlan } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */
 export const keyVariable = "DOORHOOK_OPERATOR_KEY"
 
 /** Default values of the flags. */
 const usual = {
-  buildings: "1",
   "building-integrations": "1",
   "tenant-integrations": "2",
   batch: "1",
   "ack-timeout": "5s",
   workers: "1",
+  cpu: "0.7ms",
   seeds: "1",
   drain: "4d",
   grace: "30s",
@@ -38,17 +38,25 @@ const hidden = (name: string, description: string) =>
 
 export const runFlags = {
   to: optional("to", "Publish to this doorhook service, and read the deliveries of each event from it"),
-  toReceiver: optional("to-receiver", "Deliver to this URL with doorhook's own sender, signed and with retries"),
+  toReceiver: optional(
+    "to-receiver",
+    "Deliver to this URL with doorhook's own sender, signed and with retries; at most ten requests are open for one integration"
+  ),
   virtual: isSet(
     "virtual",
     "Simulate traffic, the real engine and modelled receivers on virtual time, as fast as possible"
   ),
   ...planFlags,
   duration: optional("duration", "How much of the plan to play (default 24h; 1m with --rate; all of --events)"),
-  buildings: usually("buildings", "Copies of the scenario's buildings"),
-  events: optional("events", "Play this file of events (NDJSON) instead of a scenario"),
-  rate: optional("rate", "Publish events at this rate, like 50/s, instead of at the times of the plan"),
-  stages: optional("stages", "Rates, one after the other, like 10/s:1m,200/s:5m,10/s:1m"),
+  ...logFlags,
+  rate: optional(
+    "rate",
+    "Publish events at this rate, like 50/s, 500/m or 100/h, instead of at the times of the plan. One integration has at most ten requests open at the same time, so spread the load with --buildings"
+  ),
+  stages: optional(
+    "stages",
+    "Rates, one after the other, like 10/s:1m,10/s..200/s:5m,200/s:5m; with .. the rate changes steadily"
+  ),
   even: isSet("even", "With --rate or --stages: space events evenly instead of at random (Poisson)"),
   generator: optional(
     "generator",
@@ -75,6 +83,10 @@ export const runFlags = {
   crashEvery: optional("crash-every", "Virtual: interval at which the engine is killed in the middle of its work"),
   deleteEvery: optional("delete-every", "Virtual: interval at which an integration is deleted and another one created"),
   workers: usually("workers", "Virtual: number of processes that deliver from one store"),
+  cpu: usually(
+    "cpu",
+    "Virtual: processor time of a process for one delivery; 0.7ms is measured for SQLite, 1.2ms for PostgreSQL"
+  ),
   seeds: usually("seeds", "Virtual: number of seeds to run, one after the other; reports cover the first"),
   drain: usually("drain", "Virtual: how long open deliveries can continue after the plan"),
   grace: usually("grace", "How long to wait for open deliveries at the end, or after Ctrl-C"),
@@ -85,7 +97,10 @@ export const runFlags = {
   ),
   warmUp: usually("warm-up", "Leave out latencies of this first part of the run"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),
-  metrics: optional("metrics", "Serve Prometheus metrics on this port of 127.0.0.1 during the run"),
+  metrics: optional(
+    "metrics",
+    "Serve Prometheus metrics during the run: a port of 127.0.0.1, or an address like 0.0.0.0:9464"
+  ),
   secret: hidden("secret", "The receiver's signing secret (whsec_...); also from DOORHOOK_RECEIVER_SECRET"),
   operatorKey: hidden("operator-key", `The service's operator key; also from ${keyVariable} or --operator-key-file`),
   operatorKeyFile: optional("operator-key-file", "A file with the operator key")
@@ -132,7 +147,7 @@ const places: ReadonlyArray<Place> = [
       `${flag} models receivers, but this run goes to real ones: leave out --to and --to-receiver, or ${flag}`
   },
   {
-    names: ["crashEvery", "deleteEvery", "workers", "seeds"],
+    names: ["crashEvery", "deleteEvery", "workers", "cpu", "seeds"],
     kinds: ["virtual"],
     elsewhere: (flag) => `${flag} needs --virtual`
   },
@@ -161,12 +176,22 @@ const places: ReadonlyArray<Place> = [
 /** Flags that apply to a plan. `--events` replaces the plan, so it can't be combined with them. */
 export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
 
+/** Flags that say how to read a recorded log. */
+export const ofLogs: ReadonlyArray<Name> = ["columns", "values", "dates", "timeZone"]
+
 /** Flags to leave out of the command that repeats a run: those for further seeds, for output, and for secrets. */
 const notAgain: ReadonlyArray<Name> = ["seeds", "report", "secret", "operatorKey", "metrics"]
 
 const flagOf = (name: Name): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
-const defaults: Readonly<Record<string, string>> = { ...usual, "rate-scale": usualPlan.rateScale }
+const defaults: Readonly<Record<string, string>> = {
+  ...usual,
+  "rate-scale": usualPlan.rateScale,
+  dates: "month-first",
+  columns: "",
+  values: "",
+  buildings: usualPlan.buildings
+}
 
 type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | Redacted.Redacted<string>>
 

@@ -7,6 +7,7 @@ import { previewCommand } from "./PreviewCommand.ts"
 import { realSession } from "./RealSession.ts"
 import { readRun } from "./ReadRun.ts"
 import { runFlags } from "./RunFlags.ts"
+import { sizeCommand } from "./SizeCommand.ts"
 import { validateCommand } from "./ValidateCommand.ts"
 import { virtualSession } from "./VirtualSession.ts"
 
@@ -40,8 +41,8 @@ const runCommand = Command.make(
     },
     {
       command:
-        "doorhook simulate run --to-receiver http://127.0.0.1:9000/hook --as-fast-as-possible --slo 'ack_p99<5s,lost=0'",
-      description: "A day of events for a receiver, with objectives"
+        "doorhook simulate run --to-receiver http://127.0.0.1:9000/hook --rate 50/s --buildings 50 --slo 'delivery_p99<5s,lost=0'",
+      description: "Fifty events a second for a receiver, with objectives"
     },
     {
       command: "doorhook simulate run --virtual --duration 30d --receiver down:09:00-15:00 --report html=report.html",
@@ -52,5 +53,5 @@ const runCommand = Command.make(
 
 export const simulateCommand = Command.make("simulate").pipe(
   Command.withDescription("Door and call traffic that looks like days in real buildings"),
-  Command.withSubcommands([planCommand, previewCommand, runCommand, mergeCommand, validateCommand])
+  Command.withSubcommands([planCommand, previewCommand, sizeCommand, runCommand, mergeCommand, validateCommand])
 )

@@ -1,18 +1,28 @@
 /** `simulate validate`: checks whether the traffic of a scenario or of a recorded log is realistic. */
-import { CommandFailure, fileTrouble } from "@doorhook/core"
-import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { grouped } from "../results/Format.ts"
 import { buildingUses } from "../world/Building.ts"
-import { columnNames, dateOrders, readColumns, readLog } from "../plan/AccessLog.ts"
+import type { LogOptions } from "../plan/AccessLog.ts"
+import { isCsv, readCsv, textOf } from "../run/RecordedLoad.ts"
 import type { Check } from "../validate/Realism.ts"
 import { table } from "../validate/Realism.ts"
 import { readUse } from "../validate/Realism.ts"
 import type { Judgement } from "../validate/Validate.ts"
 import { judgeLines, judgeLog, judgePlan } from "../validate/Validate.ts"
-import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
-import type { PlanTexts } from "./Flags.ts"
-import { planFlags, readOr, readPlan, readRateScale, readScenarioFlags, readText, usualPlan } from "./Flags.ts"
+import type { LogTexts, PlanTexts } from "./Flags.ts"
+import {
+  logFlags,
+  planFlags,
+  positiveNumber,
+  readLogFlags,
+  readOr,
+  readPlan,
+  readRateScale,
+  readScenarioFlags,
+  usualPlan
+} from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
   const failed = checks.filter(({ verdict }) => verdict === "FAIL")
@@ -28,15 +38,12 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
   return yield* new CommandFailure({ message, exitCode: 1 })
 })
 
-/** Defaults: length of a plan, and time zone of a log. */
+/** Default length of a plan. */
 const usualDuration = "28d"
-const usualZone = "UTC"
 
-interface Texts extends PlanTexts {
+interface Texts extends PlanTexts, LogTexts {
   readonly use: Option.Option<string>
-  readonly timeZone: Option.Option<string>
-  readonly columns: string
-  readonly dates: string
+  readonly size: Option.Option<string>
 }
 
 /** Describes a flag that has no effect on a log; null if there is none. */
@@ -50,44 +57,17 @@ const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | nul
     : `--rate-scale needs --preset or --scenario with ${path}: it multiplies the people of the scenario`
 }
 
-const standardInput = "-"
-
-/** Returns the bytes of a file, a pipe, or standard input. Reads pipes as a whole, because they have no offsets. */
-const bytesOf = Effect.fnUntraced(function* (path: string) {
-  if (path === standardInput) return (yield* Stdio.Stdio).stdin
-  const files = yield* FileSystem.FileSystem
-  const { type } = yield* files.stat(path)
-  return type === "FIFO" || type === "Socket" ? Stream.fromEffect(files.readFile(path)) : files.stream(path)
-})
-
 const ofLines = Effect.fnUntraced(function* (path: string, judgement: Judgement) {
-  const lines = Stream.unwrap(bytesOf(path)).pipe(Stream.decodeText, Stream.splitLines)
-  return yield* judgeLines(lines, judgement).pipe(
-    Effect.catchTags({
-      PlatformError: (error) =>
-        Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read; ${fileTrouble(error)}`)),
-      InvalidLine: ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`))
-    })
+  return yield* judgeLines(Stream.splitLines(textOf(path)), judgement).pipe(
+    Effect.catchTag("InvalidLine", ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`)))
   )
 })
 
-const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, texts: Texts) {
-  const named = yield* readOr(
-    Option.fromNullOr(readColumns(texts.columns)),
-    "columns",
-    texts.columns,
-    `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
-  )
-  const known = Option.fromUndefinedOr(dateOrders.find((own) => own === texts.dates))
-  const dates = yield* readOr(known, "dates", texts.dates, dateOrders.join(" or "))
-  const text = yield* readText("LOG", path)
-  const entries = yield* Effect.mapError(
-    Effect.fromResult(readLog(text, { zone: judgement.zone, named, dates })),
-    ({ message }) => CommandFailure.usage(`${path}: ${message}`)
-  )
-  return yield* Effect.mapError(judgeLog(entries, judgement), ({ message }) =>
-    CommandFailure.usage(`${path}: ${message}`)
-  )
+const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, options: LogOptions) {
+  const log = yield* readCsv(path, options)
+  for (const line of log.counts.lines()) yield* Console.log(line)
+  yield* Console.log("")
+  return yield* Effect.mapError(judgeLog(log, judgement), ({ message }) => CommandFailure.usage(`${path}: ${message}`))
 })
 
 const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
@@ -104,13 +84,12 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
         texts.use.value,
         `one of ${buildingUses.join(", ")}`
       )
-  const own = scenario?.buildings[0]?.building.time_zone ?? usualZone
-  const zoneName = Option.getOrElse(texts.timeZone, () => own)
-  const isZone = Option.liftPredicate(zoneName, (name) => timeZone(name) !== null)
-  const zone = yield* readOr(isZone, "time-zone", zoneName, expectedZone)
-  const judgement: Judgement = { scenario, use, zone, rateScale }
-  const isCsv = /\.(csv|tsv)$/i.test(path)
-  const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
+  const log = yield* readLogFlags(texts, scenario?.sites[0]?.time_zone)
+  const size = Option.isNone(texts.size)
+    ? null
+    : yield* readOr(positiveNumber(texts.size.value), "size", texts.size.value, "a number above 0")
+  const judgement: Judgement = { scenario, use, zone: log.zone, rateScale, size, isPlan: !isCsv(path) }
+  const { checks, count } = yield* isCsv(path) ? ofCsv(path, judgement, log) : ofLines(path, judgement)
   if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one per line; the file has none`)
   const against = scenario === null ? "" : ` against ${scenario.name}`
   const by = scenario === null && use === null ? "; only checked for impossible traffic: --use adds checks" : ""
@@ -121,6 +100,7 @@ export const validateCommand = Command.make(
   "validate",
   {
     ...planFlags,
+    ...logFlags,
     duration: Flag.String("duration").pipe(
       Flag.withDescription(`Length of the plan; some checks need a week (default ${usualDuration})`),
       Flag.withDefault(usualDuration)
@@ -129,19 +109,11 @@ export const validateCommand = Command.make(
       Flag.withDescription(`Use of a recorded log's buildings: ${buildingUses.join(", ")}`),
       Flag.optional
     ),
-    timeZone: Flag.String("time-zone").pipe(
+    size: Flag.String("size").pipe(
       Flag.withDescription(
-        `IANA name of the time zone of a recorded log's buildings (default: the scenario's, else ${usualZone})`
+        "Number of flats, employees or rooms of a recorded log's building, for the number of events"
       ),
       Flag.optional
-    ),
-    columns: Flag.String("columns").pipe(
-      Flag.withDescription(`Headings of a CSV log, like time=Zeit,person=Karte; columns: ${columnNames.join(", ")}`),
-      Flag.withDefault("")
-    ),
-    dates: Flag.String("dates").pipe(
-      Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
-      Flag.withDefault("month-first")
     ),
     file: Argument.String("file").pipe(
       Argument.withDescription(
@@ -150,12 +122,15 @@ export const validateCommand = Command.make(
       Argument.optional
     )
   },
-  Effect.fnUntraced(function* ({ file, ...texts }) {
-    if (Option.isSome(file)) return yield* ofFile(file.value, texts)
-    const alone = (["use", "timeZone"] as const).find((name) => Option.isSome(texts[name]))
+  Effect.fnUntraced(function* ({ events, file, ...texts }) {
+    if (Option.isSome(events) && Option.isSome(file))
+      return yield* CommandFailure.usage(`--events ${events.value} and ${file.value} are two logs; expected one`)
+    const log = Option.orElse(events, () => file)
+    if (Option.isSome(log)) return yield* ofFile(log.value, texts)
+    const alone = (["use", "timeZone", "size"] as const).find((name) => Option.isSome(texts[name]))
     if (alone !== undefined)
       return yield* CommandFailure.usage(
-        `--${alone === "use" ? "use" : "time-zone"} applies to a recorded log: a scenario has its own`
+        `--${alone === "timeZone" ? "time-zone" : alone} applies to a recorded log: a scenario has its own`
       )
     const { options, scenario } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`

@@ -5,6 +5,7 @@ import { Measurements } from "../results/Measurements.ts"
 import { makeReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
 import { counted, duration } from "../results/Format.ts"
+import { offsetAt } from "../world/zones/TimeZone.ts"
 import { virtualRun, VirtualWorld } from "../virtual/VirtualRun.ts"
 import { serveMetrics } from "./LiveMetrics.ts"
 import { showProgress } from "./Progress.ts"
@@ -12,6 +13,12 @@ import type { RunSettings } from "./ReadRun.ts"
 import { writeReports } from "./ReportFiles.ts"
 import { factsOf, failureOf, firstMiss } from "./RunEnd.ts"
 import type { RunTexts } from "./RunFlags.ts"
+
+/** Formats an instant as local time of the buildings, or as UTC if they are in several zones. */
+const localText = (instant: number, zone: string | null): string => {
+  const wall = zone === null ? instant : instant + offsetAt(instant, zone)
+  return `${new Date(wall).toISOString().slice(0, 16).replace("T", " ")}${zone === null ? " UTC" : ""}`
+}
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -23,8 +30,20 @@ const runSeed = Effect.fnUntraced(function* (
   restore: Restore,
   began: (measurements: Measurements) => void
 ) {
-  const { ackTimeout, crashEvery, deleteEvery, drain, integrations, load, receivers, retry, slos, warmUp, workers } =
-    settings
+  const {
+    ackTimeout,
+    cpu,
+    crashEvery,
+    deleteEvery,
+    drain,
+    integrations,
+    load,
+    receivers,
+    retry,
+    slos,
+    warmUp,
+    workers
+  } = settings
   const { beginning, end } = load
   const startedAt = yield* Clock.currentTimeMillis
   const world = new VirtualWorld({
@@ -36,6 +55,7 @@ const runSeed = Effect.fnUntraced(function* (
     retry,
     ackTimeout,
     workers,
+    cpu,
     crashEvery,
     deleteEvery
   })
@@ -45,7 +65,7 @@ const runSeed = Effect.fnUntraced(function* (
     progressLine({
       share: (time.wall - beginning) / (end - beginning),
       elapsed: now - startedAt,
-      place: `${settings.seeds > 1 ? `seed ${seed}  ` : ""}${new Date(time.wall).toISOString().slice(0, 16).replace("T", " ")}`,
+      place: `${settings.seeds > 1 ? `seed ${seed}  ` : ""}${localText(time.wall, load.time_zone)}`,
       measured: measurements,
       phase: null
     })
@@ -87,10 +107,11 @@ const seedsText = (done: number, seeds: number, failed: ReadonlyArray<number>): 
 }
 
 export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
-  const { load, metricsPort, seeds } = settings
+  const { load, metricsAddress, seeds } = settings
   const isOneOfMany = seeds > 1
   let measurements = new Measurements()
-  if (metricsPort !== null) yield* serveMetrics(metricsPort, () => measurements)
+  if (metricsAddress !== null) yield* serveMetrics(metricsAddress, () => measurements)
+  for (const note of load.notes) yield* Console.log(note)
   yield* Console.log(
     `${load.name} on virtual time, ${duration(load.duration)} from ${load.start}, seed ${settings.seed}${isOneOfMany ? ` and the ${seeds - 1} after it` : ""}`
   )

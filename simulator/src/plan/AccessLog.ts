@@ -1,9 +1,19 @@
-/** Reads an access log in CSV: the openings of doors and the calls. */
+/**
+ * Reads an access log in CSV: the openings of doors and the calls. The words in its cells can be of any language: common
+ * English and German ones are known, others are given with `--values`. Every value, and what it was taken for, is counted,
+ * as are rows that are not understood.
+ */
+import { BuildingId, TenantId } from "@doorhook/core"
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
+import { guid } from "../traffic/Outsiders.ts"
+import { child, Rng, root } from "../random/Substream.ts"
 import { dayNumberOf } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
 import { instantAt } from "../world/zones/TimeZone.ts"
+import { LogCounts } from "./LogCounts.ts"
+import type { PlannedEvent } from "./PlannedEvent.ts"
+import { toIso } from "./PlannedEvent.ts"
 
 /** Columns of a log, with the headings that are recognized for each column. */
 const headings = {
@@ -14,35 +24,118 @@ const headings = {
   unit: ["unit", "flat", "apartment", "tenant", "company", "unit_label"],
   method: ["method", "entry_method", "how", "medium"],
   status: ["status", "release_status", "result", "outcome", "decision"],
-  purpose: ["purpose", "notification_type", "call_type"]
+  purpose: ["purpose", "notification_type", "call_type"],
+  building: ["building", "building_id", "site"],
+  id: ["id", "event_id", "record_id"]
 } as const satisfies Record<string, ReadonlyArray<string>>
 
 export type ColumnName = keyof typeof headings
 const isColumn = (name: string): name is ColumnName => Object.hasOwn(headings, name)
 export const columnNames: ReadonlyArray<ColumnName> = Object.keys(headings).filter(isColumn)
 
-/** Reads the value of `--columns`, such as `time=Zeit,person=Karte`; null if the text is invalid. */
-export const readColumns = (text: string): LogOptions["named"] | null => {
-  const named: { [Name in ColumnName]?: string } = {}
-  for (const part of text.split(",").filter((own) => own.trim() !== "")) {
-    const [name = "", ...heading] = part.split("=")
-    const column = name.trim()
-    if (!isColumn(column) || heading.length === 0) return null
-    named[column] = heading.join("=").trim()
-  }
-  return named
+/**
+ * Returns a function that tests whether a text contains one of these words as a whole word. In camel case, each part is
+ * a word: `accessDenied` has two.
+ */
+const anyWord = (words: string): ((text: string) => boolean) => {
+  const whole = new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, "iu")
+  return (text) => whole.test(text.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " "))
 }
 
+/** Meanings of values, each with the words of a value that has it. The first meaning with a match applies. */
+const words = {
+  kind: {
+    denied:
+      "deny|denied|denial|refused?|rejected?|invalid|fail(?:ed|ure)?|forbidden|verweiger\\p{L}*|abgelehnt|abgewiesen|ungültig|gesperrt",
+    held: "held|propped|offengehalten|offen gehalten|zu lange offen",
+    forced: "forced|aufgebrochen|gewaltsam\\p{L}*",
+    exit: "rex|request[ _]to[ _]exit|exit button|ausgangstaster",
+    call: "calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom|klingel\\p{L}*|türruf\\p{L}*|anruf\\p{L}*|ruf",
+    opening:
+      "access|access_logs?|entry|enter(?:ed|ing)?|entrance|exit(?:ed)?|grant(?:ed)?|open(?:ed|ing|s)?|unlock(?:ed)?|allowed|accepted|accept|ok|valid|success\\p{L}*|releas(?:e|ed)|admitted|pass(?:ed|age)?|swipe|badge|door|zutritt\\p{L}*|zugang|eintritt|austritt|öffnung|geöffnet|gewährt|erlaubt|freigegeben|gültig|berechtigt"
+  },
+  method: {
+    pin: "\\p{L}*pins?|(?:pin)?codes?|keypad",
+    qr: "qr(?:[ _]?code)?s?|barcodes?",
+    card: "swipe(?:[ _]to[ _]open)?|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?|\\p{L}*karten?|transponder|chip",
+    exit: "rex|request[ _]to[ _]exit|taster|button",
+    app: "apps?|remote|remotely|intercom|video|fern\\p{L}*"
+  },
+  purpose: {
+    delivery:
+      "deliver|delivered|delivery|deliveries|couriers?|parcels?|packages?|food|\\p{L}*liefer\\p{L}*|pakete?|bote|kurier",
+    visitor: "visits?|visitors?|guests?|besuch\\p{L}*|gast|gäste"
+  }
+} as const
+
+type Kind = keyof (typeof words)["kind"]
+type Meaning = Kind | keyof (typeof words)["method"] | keyof (typeof words)["purpose"]
+
+const isKind = (meaning: Meaning): meaning is Kind => Object.hasOwn(words.kind, meaning)
+
+export const meaningNames: ReadonlyArray<string> = [...new Set(Object.values(words).flatMap((own) => Object.keys(own)))]
+const isMeaning = (name: string): name is Meaning => meaningNames.includes(name)
+
+const testsOf = (own: Readonly<Record<string, string>>) =>
+  Object.entries(own).flatMap(([name, text]) => (isMeaning(name) ? [[name, anyWord(text)] as const] : []))
+
+/** Columns whose values have a meaning. A status has the meanings of a kind. */
+const tests = {
+  kind: testsOf(words.kind),
+  status: testsOf(words.kind),
+  method: testsOf(words.method),
+  purpose: testsOf(words.purpose)
+} as const
+type MeaningColumn = keyof typeof tests
+
+/** Reads `NAME=TEXT,...`; null if a name is unknown or a text is missing. */
+const pairsIn = <A>(text: string, read: (part: string) => A | null): ReadonlyArray<A> | null => {
+  const all = text
+    .split(",")
+    .filter((own) => own.trim() !== "")
+    .map(read)
+  return all.every((own) => own !== null) ? all : null
+}
+
+/** Reads the value of `--columns`, such as `time=Zeit,person=Karte`; null if the text is invalid. */
+export const readColumns = (text: string): LogOptions["named"] | null => {
+  const pairs = pairsIn(text, (part) => {
+    const at = part.indexOf("=")
+    const column = part.slice(0, Math.max(0, at)).trim()
+    return isColumn(column) ? ([column, part.slice(at + 1).trim()] as const) : null
+  })
+  return pairs === null ? null : Object.fromEntries(pairs)
+}
+
+export const valueForms = `VALUE=MEANING,... with meanings ${meaningNames.join(", ")}`
+
+/** Reads the value of `--values`, such as `Türruf=call,Zutritt verweigert=denied`; null if the text is invalid. */
+export const readValues = (text: string): LogOptions["values"] | null => {
+  const pairs = pairsIn(text, (part) => {
+    const at = part.lastIndexOf("=")
+    const meaning = part.slice(at + 1).trim()
+    return at > 0 && isMeaning(meaning) ? ([plain(part.slice(0, at)), meaning] as const) : null
+  })
+  return pairs === null ? null : new Map(pairs)
+}
+
+/** What happened at a door or a panel. */
 export interface LogEntry {
+  readonly line: number
+  /** Time in the log. */
   readonly time: number
-  readonly isCall: boolean
+  /** Time by which the row was in the log: the latest time of the rows before it, or its own. */
+  readonly at: number
+  readonly kind: Kind
   readonly door: string
   readonly person: string
   readonly unit: string
-  /** Whether the door was opened from the app. */
-  readonly isFromApp: boolean
-  readonly isDenied: boolean
+  /** Meaning of the method; its own text if unknown. */
+  readonly method: string
   readonly isDelivery: boolean
+  readonly building: string
+  /** Null if the log has no ids. */
+  readonly id: string | null
 }
 
 /** An unreadable log: the line, and what is wrong there. */
@@ -64,25 +157,10 @@ export interface LogOptions {
   readonly zone: string
   /** Headings that the log uses for columns. */
   readonly named: Readonly<Partial<Record<ColumnName, string>>>
+  /** Meanings of values, in the form of `plain`. */
+  readonly values: ReadonlyMap<string, Meaning>
   readonly dates: DateOrder
 }
-
-/**
- * Returns a function that tests whether a text contains one of these words as a whole word. In camel case, each part is
- * a word: `accessDenied` has two.
- */
-const anyWord = (words: string): ((text: string) => boolean) => {
-  const whole = new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, "iu")
-  return (text) => whole.test(text.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " "))
-}
-
-const isCallWord = anyWord("calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom")
-const isDeniedWord = anyWord("deny|denied|denial|refused?|rejected?|invalid|fail|failed|failure|forbidden")
-const isAppWord = anyWord("apps?|remote|remotely|intercom|video")
-const isCardOrCode = anyWord(
-  "swipe|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?|qr(?:code)?s?|barcodes?|pins?|(?:pin)?codes?|keypad"
-)
-const isDeliveryWord = anyWord("deliver|delivered|delivery|deliveries|couriers?|parcels?|packages?|food")
 
 const iso =
   /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})[T ]+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)\s*(?<zone>Z|UTC|[+-]\d{2}:?\d{2})?$/i
@@ -173,10 +251,15 @@ const plain = (name: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
 
-/** Returns the position of each column, or the first heading in `named` that the header lacks. */
-const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => {
+type Places = { [Name in ColumnName]?: number }
+
+/**
+ * Returns the position of each column, or the first heading in `named` that the header lacks. A heading that was named
+ * for another column is not recognized, unless it says what kind of event a row is.
+ */
+const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]): Places | string => {
   const found = header.map(plain)
-  const places: { [Name in ColumnName]?: number } = {}
+  const places: Places = {}
   for (const name of columnNames) {
     const own = named[name]
     if (own === undefined) continue
@@ -184,25 +267,91 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => 
     if (place < 0) return own
     places[name] = place
   }
-  // A heading that was named for one column is not recognized for another.
-  const taken = new Set(Object.values(places))
+  const { status, ...others } = places
+  const taken = new Set(Object.values(others))
   for (const name of columnNames) {
     if (places[name] !== undefined) continue
-    const place = headings[name].map((alias) => found.indexOf(alias)).find((at) => at >= 0 && !taken.has(at))
+    const isFree = (at: number) => at >= 0 && !taken.has(at) && (name === "kind" || at !== status)
+    const place = headings[name].map((alias) => found.indexOf(alias)).find(isFree)
     if (place !== undefined) places[name] = place
   }
   return places
 }
 
-/** Reads an access log, and returns its entries in order of time. Rows need not be in order. */
-export const readLog = (text: string, options: LogOptions): Result.Result<ReadonlyArray<LogEntry>, InvalidLog> => {
-  const { dates, named, zone } = options
+/** Reads the rows of a log, and counts what their cells were taken for. */
+class RowReader {
+  readonly counts = new LogCounts()
+  readonly #options: LogOptions
+  readonly #places: Places
+  readonly #width: number
+
+  constructor(options: LogOptions, places: Places, width: number) {
+    this.#options = options
+    this.#places = places
+    this.#width = width
+  }
+
+  /** Returns what a value means in a column; null if that is unknown or the cell is empty. */
+  #meaning(column: MeaningColumn, cells: ReadonlyArray<string>): Meaning | null {
+    const place = this.#places[column]
+    const value = place === undefined ? "" : (cells[place] ?? "")
+    if (value === "") return null
+    const meaning = this.#options.values.get(plain(value)) ?? tests[column].find(([, isIn]) => isIn(value))?.[0] ?? null
+    this.counts.value(column, value, meaning)
+    return meaning
+  }
+
+  /** Reads a row, or returns why it is not understood. */
+  read({ cells, line }: CsvRow): Omit<LogEntry, "at"> | string {
+    const cell = (name: ColumnName): string => cells[this.#places[name] ?? -1] ?? ""
+    if (cells.length !== this.#width) return `has ${cells.length} cells, but the header has ${this.#width}`
+    const time = readTime(cell("time"), this.#options.zone, this.#options.dates)
+    if (time === null) return `${JSON.stringify(cell("time"))} is not a time; expected ${expectedTime}`
+    const [kind, status] = [this.#meaning("kind", cells), this.#meaning("status", cells)]
+    const method = this.#meaning("method", cells)
+    const isDelivery = this.#meaning("purpose", cells) === "delivery" || tests.purpose[0]?.[1](cell("person")) === true
+    const known = kind === "call" ? kind : status === null || status === "opening" ? (kind ?? status) : status
+    const unknown = (["kind", "status"] as const).find(
+      (name) => cell(name) !== "" && (name === "kind" ? kind : status) === null
+    )
+    if (unknown !== undefined && (known === null || unknown === "status"))
+      return `${JSON.stringify(cell(unknown))} is not known as a ${unknown}; give its meaning with --values '${cell(unknown)}=MEANING'`
+    const own = known ?? (method === "exit" ? "exit" : "opening")
+    return {
+      line,
+      time,
+      kind: isKind(own) ? own : "opening",
+      door: cell("door"),
+      person: cell("person"),
+      unit: cell("unit"),
+      method: method ?? cell("method"),
+      isDelivery,
+      building: cell("building"),
+      id: this.#places.id === undefined ? null : cell("id")
+    }
+  }
+}
+
+/** Share of rows out of order above which the order of the file says nothing about when its rows were uploaded. */
+const mostDisorder = 0.2
+
+const disorderOf = (entries: ReadonlyArray<Omit<LogEntry, "at">>): number => {
+  let latest = Number.NEGATIVE_INFINITY
+  return entries.filter(({ time }) => {
+    const isEarlier = time < latest
+    latest = Math.max(latest, time)
+    return isEarlier
+  }).length
+}
+
+/** Reads an access log: its entries in the order in which they came, and what was counted on the way. */
+export const readLog = (text: string, options: LogOptions): Result.Result<AccessLog, InvalidLog> => {
   const invalid = (line: number, detail: string) => Result.fail(new InvalidLog({ line, detail }))
   const rows = rowsOf(text)
   if (Result.isFailure(rows)) return Result.fail(rows.failure)
   const [header, ...all] = rows.success
   if (header === undefined) return invalid(1, "the file is empty; expected a header and rows")
-  const places = placesIn(header.cells, named)
+  const places = placesIn(header.cells, options.named)
   const found = header.cells.map((cell) => JSON.stringify(cell)).join(", ")
   if (typeof places === "string")
     return invalid(1, `column ${JSON.stringify(places)} is missing; the header has ${found}`)
@@ -211,24 +360,90 @@ export const readLog = (text: string, options: LogOptions): Result.Result<Readon
       1,
       `there is no time column (${headings.time.join(", ")}); name it with --columns time=HEADING. The header has ${found}`
     )
-  const entries: Array<LogEntry> = []
-  for (const { cells, line } of all) {
-    if (cells.length !== header.cells.length)
-      return invalid(line, `has ${cells.length} cells, but the header has ${header.cells.length}`)
-    const cell = (name: ColumnName): string => cells[places[name] ?? -1] ?? ""
-    const time = readTime(cell("time"), zone, dates)
-    if (time === null) return invalid(line, `${JSON.stringify(cell("time"))} is not a time; expected ${expectedTime}`)
-    entries.push({
-      time,
-      isCall: isCallWord(cell("kind")),
-      door: cell("door"),
-      person: cell("person"),
-      unit: cell("unit"),
-      isFromApp: isAppWord(cell("method")) && !isCardOrCode(cell("method")),
-      isDenied: isDeniedWord(cell("status")),
-      isDelivery: isDeliveryWord(cell("purpose")) || isDeliveryWord(cell("person"))
-    })
+  const reader = new RowReader(options, places, header.cells.length)
+  const { counts } = reader
+  const read: Array<Omit<LogEntry, "at">> = []
+  for (const row of all) {
+    const entry = reader.read(row)
+    if (typeof entry === "string") counts.notUnderstood(row.line, entry)
+    else {
+      read.push(entry)
+      counts.content(row.cells.join("\u0000"))
+    }
   }
-  if (entries.length === 0) return invalid(header.line, "there are no rows after the header")
-  return Result.succeed(entries.toSorted((a, b) => a.time - b.time))
+  const [first] = counts.problems
+  if (first !== undefined && counts.problemCount >= all.length / 2) return invalid(first.line, first.detail)
+  if (read.length === 0) return invalid(header.line, "there are no rows after the header")
+  // Many systems export the newest rows first.
+  const reversed = read.toReversed()
+  const inOrder = disorderOf(reversed) < disorderOf(read) ? reversed : read
+  counts.isSorted = disorderOf(inOrder) > mostDisorder * read.length
+  const sorted = counts.isSorted ? inOrder.toSorted((a, b) => a.time - b.time) : inOrder
+  let latest = Number.NEGATIVE_INFINITY
+  const entries = sorted.map((entry): LogEntry => {
+    counts.time(entry.time, latest)
+    latest = Math.max(latest, entry.time)
+    return { ...entry, at: latest }
+  })
+  return Result.succeed({ entries, counts })
+}
+
+export interface AccessLog {
+  readonly entries: ReadonlyArray<LogEntry>
+  readonly counts: LogCounts
+}
+
+const entryMethods: Readonly<Record<string, string>> = { card: "swipe_to_open", qr: "qr_code", exit: "request_to_exit" }
+const statuses: Readonly<Record<string, string>> = { denied: "Denied", held: "Held open", forced: "Forced" }
+
+/** Returns a function that returns the number of a text: the text itself if it is a number, else counted from `first`. */
+const numbering = (first: number): ((text: string) => number) => {
+  const known = new Map<string, number>()
+  return (text) => {
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+    const number = known.get(text) ?? first + known.size
+    known.set(text, number)
+    return number
+  }
+}
+
+/**
+ * Makes the events of an access log. Buildings and doors that are not numbers are numbered by their first appearance. So
+ * are tenants: the units, or the people of a log without units.
+ */
+export const eventsOf = ({ entries }: Pick<AccessLog, "entries">): ReadonlyArray<PlannedEvent> => {
+  const [buildingOf, doorOf, tenantOf, idOf] = [numbering(1), numbering(1), numbering(1_001), numbering(1)]
+  const rng = new Rng(child(root("access log"), "calls"))
+  const hasUnits = entries.some(({ unit }) => unit !== "")
+  return entries.map((entry): PlannedEvent => {
+    const { at, building, door, isDelivery, kind, line, method, person, time, unit } = entry
+    const holder = hasUnits ? unit : person
+    const tenant = holder === "" || isDelivery ? null : TenantId.make(tenantOf(`${building} ${holder}`))
+    const common = {
+      at: toIso(at),
+      building_id: BuildingId.make(building === "" ? 1 : buildingOf(building)),
+      tenant_ids: tenant === null ? [] : [tenant],
+      action: "create"
+    } as const
+    const data = { id: entry.id === null ? line : idOf(entry.id), logged_at: toIso(time), image_url: null }
+    if (kind !== "call") {
+      const entry_method =
+        kind === "exit" ? "request_to_exit" : (entryMethods[method] ?? (method === "" ? "none" : method))
+      const release_status = statuses[kind] ?? "Unlocked"
+      const own = { access_point: doorOf(door), entry_method, release_status, name: person === "" ? "Unknown" : person }
+      return { ...common, resource_type: "access_log", data: { ...data, ...own } }
+    }
+    return {
+      ...common,
+      resource_type: "call",
+      data: {
+        ...data,
+        guid: guid(rng),
+        status: "initializing",
+        notification_type: isDelivery ? "delivery" : "visitor",
+        unit: tenant === null ? null : { id: tenant, label: unit },
+        panel: { id: doorOf(door), name: door }
+      }
+    }
+  })
 }

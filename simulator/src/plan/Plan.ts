@@ -1,15 +1,15 @@
 /**
  * The plan of a scenario: all its events as one stream in order of time.
  *
- * Each flow of each building is generated day by day and merged, so memory depends on the traffic of a day and not on
- * the length of the plan. A plan of two days is the same as the plan of the first day followed by the plan of the
- * second.
+ * A plan is made in slices of time. A slice has the events of every building in that time, sorted. It needs nothing from
+ * the slices before it, so the plan of two days is the plan of the first day followed by the plan of the second. A plan
+ * with few people keeps its buildings from slice to slice, because that is faster. A larger plan makes one building at a
+ * time and forgets it, so memory depends only on the events of a slice.
  */
 import { Effect, Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, root } from "../random/Substream.ts"
-import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
-import { mostBuildings } from "../scenario/Scenario.ts"
+import type { BuildingTraffic, Scenario, Site } from "../scenario/Scenario.ts"
 import type { FlowDay, FlowName } from "../traffic/Flow.ts"
 import { flowNames } from "../traffic/Flow.ts"
 import type { Flow } from "../traffic/Flows.ts"
@@ -19,14 +19,14 @@ import type { Building } from "../world/Building.ts"
 import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
-import { dayMillis } from "../world/LocalTime.ts"
+import { dayMillis, minute } from "../world/LocalTime.ts"
 import { Roster } from "../world/Roster.ts"
+import type { Recorded } from "./Devices.ts"
+import { Devices } from "./Devices.ts"
 import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
 import { lineOf, plannedEvent } from "./PlannedEvent.ts"
-import type { Recorded } from "./Controllers.ts"
-import { recorded } from "./Controllers.ts"
 
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
@@ -45,25 +45,41 @@ export interface Window {
   readonly until: number
 }
 
-/** Returns the span of time that a plan covers in a building. */
-export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
-  const from = instantOf(start, building.time_zone)
+/** Returns the span of time that a plan covers in a time zone. */
+const windowOf = (zone: string, { start, duration }: PlanOptions): Window => {
+  const from = instantOf(start, zone)
   return { from, until: from + duration }
 }
 
 // The ids in the data of events are unique in a plan and grow from day to day. They depend neither on the start of the
 // plan nor on other flows. An id has 53 bits, the precision of a double. From the top: 15 bits for the day since 2000
-// (until 2089), 9 for the building, 4 for the flow, and 25 for counting the events of one flow in one building on one
-// day.
+// (until 2089), 9 to 17 for the building, 4 for the flow, and the rest for counting the events of one flow in one
+// building on one day. Three quarters of these numbers are for events that devices add.
 const daysUntil2000 = 10_957
 const flowRoom = 0x10
-const countRoom = 0x200_0000
+const usualBuildings = 0x200
+const buildingsTimesNumbers = 2 ** 34
 
-/**
- * Maximum factor for the number of people. With this factor, the busiest flow of the largest preset uses a fifth of its
- * ids.
- */
+/** How many buildings ids have room for, and how many numbers for the events of one flow in a building on a day. */
+export interface IdRoom {
+  readonly buildings: number
+  readonly numbers: number
+}
+
+export const idRoomOf = (buildings: number): IdRoom => {
+  let room = usualBuildings
+  while (room < buildings) room *= 2
+  return { buildings: room, numbers: buildingsTimesNumbers / room }
+}
+
+/** Maximum factor for the number of people. */
 export const maxRateScale = 1_000
+
+/** Number of events per person and day, in one flow, that ids have room for. */
+const eventsPerPerson = 8
+
+/** Returns how many people a building can have, after scaling, in a plan with this many buildings. */
+export const mostPeople = (buildings: number): number => idRoomOf(buildings).numbers / 4 / eventsPerPerson
 
 /**
  * Length of the longest plan, in milliseconds. Ids have room for the years in which a plan can start, and for ten more.
@@ -74,130 +90,233 @@ export const longestDuration = 3_650 * dayMillis
  * Returns the leading bits of the ids of one flow in one building on one day. `building` is an index of the scenario's
  * buildings, `day` a number of days since 1970.
  */
-export const placeOf = (day: number, building: number, flow: FlowName): number =>
-  ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
+const placeOf = (day: number, building: number, flow: FlowName, room: IdRoom): number =>
+  ((day - daysUntil2000) * room.buildings + building) * flowRoom + flowNames.indexOf(flow)
 
 /** Returns a function that returns consecutive event ids. All begin with the bits from `placeOf`. */
-export const eventNumbers = (place: number): (() => number) => {
+export const eventNumbers = (place: number, { numbers }: IdRoom = idRoomOf(1)): (() => number) => {
   let count = 0
-  return () => place * countRoom + count++
+  return () => {
+    if (count >= numbers / 4)
+      throw new RangeError("One flow of a building has more events on a day than ids have room for")
+    return place * numbers + count++
+  }
 }
 
 /** Returns the substream from which all random numbers of a building are drawn. */
 const buildingSubstream = (seed: number, building: Building): Substream =>
   child(child(root(seed), "building"), building.id)
 
-/** One flow of one building. */
-interface FlowPlace {
-  readonly traffic: BuildingTraffic
-  readonly roster: Roster
-  /** The building's index in the scenario. */
-  readonly place: number
-  readonly flow: Flow
-  readonly window: Window
-}
-
 export const rosterOf = ({ away, building }: BuildingTraffic, seed: number): Roster =>
   new Roster(building, away, buildingSubstream(seed, building))
 
-/** Returns the input of a flow for one day of its building's calendar. */
-export const flowDay = <F extends Flow>(
-  { flow, place, roster, traffic }: Omit<FlowPlace, "flow" | "window"> & { readonly flow: F },
-  day: FlowDay<F>["day"],
-  { rateScale = 1, seed }: PlanOptions
-): FlowDay<F> => ({
-  flow,
-  building: traffic.building,
-  roster,
-  day,
-  weekday: keptWeekday(traffic.calendar, day.number),
-  substream: child(child(buildingSubstream(seed, traffic.building), flow.name), day.number),
-  rateScale,
-  nextId: eventNumbers(placeOf(day.number, place, flow.name))
-})
+type DayMaker = ReturnType<typeof dayMaker>
 
-function* before(occurrences: Iterable<Occurrence>, until: number): IterableIterator<Occurrence> {
+function* within(occurrences: Iterable<Occurrence>, { from, until }: Window): IterableIterator<Occurrence> {
   for (const occurrence of occurrences) {
     if (occurrence.time >= until) return
-    yield occurrence
+    if (occurrence.time >= from) yield occurrence
   }
 }
 
-const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnType<typeof dayMaker>) => {
-  const { flow, place, traffic, window } = flowPlace
-  const { building, devices } = traffic
-  const dayFrom = (number: number): Source<Occurrence> | null => {
-    const day = makeDay(number, building.time_zone)
+/** One building of a plan. */
+class BuildingPlan {
+  readonly #traffic: BuildingTraffic
+  readonly #roster: Roster
+  readonly #substream: Substream
+  readonly #region: Substream
+  readonly #weather: Substream
+  readonly #options: PlanOptions
+  readonly #makeDay: DayMaker
+  /** The building's index in the scenario. */
+  readonly #place: number
+  readonly #room: IdRoom
+
+  constructor(traffic: BuildingTraffic, place: number, room: IdRoom, options: PlanOptions, makeDay: DayMaker) {
+    const { building, devices } = traffic
+    const plan = root(options.seed)
+    this.#traffic = traffic
+    this.#roster = rosterOf(traffic, options.seed)
+    this.#substream = buildingSubstream(options.seed, building)
+    this.#region = child(
+      child(plan, "region"),
+      devices === null || devices.region === "" ? building.time_zone : devices.region
+    )
+    this.#weather = child(child(plan, "weather"), building.time_zone)
+    this.#options = options
+    this.#makeDay = makeDay
+    this.#place = place
+    this.#room = room
+  }
+
+  /** Yields the events of the building that are published within a span of time, in order. */
+  *records({ from, until }: Window): IterableIterator<Recorded> {
+    const { building, devices } = this.#traffic
+    if (devices === null) {
+      for (const occurrence of this.#occurrences({ from, until }))
+        yield { occurrence, at: occurrence.time, logged_at: occurrence.time }
+      return
+    }
+    const recorder = new Devices(building, devices, this.#substream, this.#region, this.#room.numbers / 4)
+    for (const record of recorder.records(this.#occurrences({ from: recorder.neededFrom(from), until }))) {
+      if (record.at >= until) return
+      if (record.at >= from) yield record
+    }
+  }
+
+  /** Yields what happens within a span of time. */
+  #occurrences(window: Window): IterableIterator<Occurrence> {
+    // Begins a day earlier, because a person's day can continue until the end of the next day (see `longestDay`).
+    const first = dayNumberAt(window.from, this.#traffic.building.time_zone) - 1
+    const sources = this.#traffic.flows.flatMap((flow) => this.#source(flow, first, window) ?? [])
+    return merge(sources, ({ time }) => time)
+  }
+
+  #source(flow: Flow, number: number, window: Window): Source<Occurrence> | null {
+    const day = this.#makeDay(number, this.#traffic.building.time_zone)
     if (day.start >= window.until) return null
     return {
       from: day.start,
-      rank: placeOf(number, place, flow.name),
-      open: () => before(occurrencesOfDay(flowDay(flowPlace, day, options)), window.until),
-      next: () => dayFrom(number + 1)
+      rank: placeOf(number, this.#place, flow.name, this.#room),
+      open: () => within(occurrencesOfDay(this.#flowDay(flow, day)), window),
+      next: () => this.#source(flow, number + 1, window)
     }
   }
-  // Begins a day earlier, because a person's day can continue until the end of the next day (see `longestDay`). Begins
-  // another day earlier with controllers, because they can keep events until their next restart.
-  const lookBack = devices === null ? 1 : 2
-  return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
+
+  /** Returns the input of a flow for one day of its building's calendar. */
+  #flowDay(flow: Flow, day: FlowDay<Flow>["day"]): FlowDay<Flow> {
+    const { building, calendar } = this.#traffic
+    return {
+      flow,
+      building,
+      roster: this.#roster,
+      day,
+      weekday: keptWeekday(calendar, day.number),
+      substream: child(child(this.#substream, flow.name), day.number),
+      weather: child(this.#weather, day.number),
+      rateScale: this.#options.rateScale ?? 1,
+      nextId: eventNumbers(placeOf(day.number, this.#place, flow.name, this.#room), this.#room)
+    }
+  }
 }
 
-/** Yields all occurrences, starting a day or two before the plan. */
-const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> => {
+/** The records of a kept building, read slice by slice. */
+class Cursor {
+  readonly #records: Iterator<Recorded>
+  #next: Recorded | undefined
+
+  constructor(records: Iterator<Recorded>) {
+    this.#records = records
+    this.#advance()
+  }
+
+  #advance(): void {
+    const step = this.#records.next()
+    this.#next = step.done === true ? undefined : step.value
+  }
+
+  readUntil(until: number, into: Array<Recorded>): void {
+    for (; this.#next !== undefined && this.#next.at < until; this.#advance()) into.push(this.#next)
+  }
+}
+
+/** Maximum number of people in a plan that keeps its buildings. */
+const mostKept = 200_000
+
+/** First length and limits of the length of a slice, and the wanted number of events in a slice. */
+const firstSlice = 10 * minute
+const shortestSlice = minute
+const wantedEvents = { kept: 200, forgotten: 200_000 } as const
+
+/** Number of buildings after which other fibers get a turn. */
+const buildingsAtOnce = 16
+
+const inOrder = (a: Recorded, b: Recorded): number => a.at - b.at || a.occurrence.id - b.occurrence.id
+
+/**
+ * Yields the events that the service receives, in order of publication, slice by slice. An empty slice can also be a
+ * pause in which other fibers run.
+ */
+export function* slices(scenario: Scenario, options: PlanOptions): IterableIterator<ReadonlyArray<Recorded>> {
+  const { sites } = scenario
   const makeDay = dayMaker()
-  const sources = scenario.buildings.flatMap((traffic, place) => {
-    const window = windowOf(traffic.building, options)
-    const roster = rosterOf(traffic, options.seed)
-    return traffic.flows.flatMap((flow) => sourceOf({ traffic, roster, place, flow, window }, options, makeDay) ?? [])
-  })
-  return merge(sources, ({ time }) => time)
-}
-
-const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number, Window> =>
-  new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
-
-/** Yields the occurrences of a plan, before controllers delay or drop them. */
-export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
-  const windows = windowsOf(scenario, options)
-  for (const occurrence of allOccurrences(scenario, options)) {
-    if (occurrence.time >= (windows.get(occurrence.building_id)?.from ?? 0)) yield occurrence
+  const room = idRoomOf(sites.length)
+  const people = sites.reduce((sum, site) => sum + site.people, 0) * (options.rateScale ?? 1)
+  const isKept = people <= mostKept
+  const wanted = wantedEvents[isKept ? "kept" : "forgotten"]
+  const cursors: Array<Cursor> = []
+  const planOf = (site: Site, place: number) => new BuildingPlan(site.traffic(), place, room, options, makeDay)
+  const readInto = (site: Site, place: number, { from, until }: Window, into: Array<Recorded>): void => {
+    const own = windowOf(site.time_zone, options)
+    if (own.from >= until || own.until <= from) return
+    if (isKept) return (cursors[place] ??= new Cursor(planOf(site, place).records(own))).readUntil(until, into)
+    const part = { from: Math.max(from, own.from), until: Math.min(until, own.until) }
+    for (const record of planOf(site, place).records(part)) into.push(record)
+  }
+  const end = endOf(scenario, options)
+  let length = firstSlice
+  for (let from = beginningOf(scenario, options.start); from < end;) {
+    const until = Math.min(end, from + length)
+    const slice: Array<Recorded> = []
+    for (const [place, site] of sites.entries()) {
+      readInto(site, place, { from, until }, slice)
+      if (place % buildingsAtOnce === buildingsAtOnce - 1) yield []
+    }
+    yield slice.toSorted(inOrder)
+    const factor = Math.max(0.25, Math.min(4, wanted / Math.max(1, slice.length)))
+    length = Math.max(shortestSlice, Math.min(dayMillis, Math.floor(length * factor)))
+    from = until
   }
 }
 
 /** Yields the events that the service receives, in order of publication. */
 export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
-  const windows = windowsOf(scenario, options)
-  const equipped = scenario.buildings.flatMap(({ building, devices }) =>
-    devices === null ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
-  )
-  for (const record of recorded(allOccurrences(scenario, options), equipped)) {
-    const window = windows.get(record.occurrence.building_id)
-    if (window !== undefined && record.at >= window.from && record.at < window.until) yield record
-  }
-}
-
-function* plannedEvents(scenario: Scenario, options: PlanOptions): IterableIterator<PlannedEvent> {
-  for (const record of records(scenario, options)) yield plannedEvent(record)
+  for (const slice of slices(scenario, options)) yield* slice
 }
 
 /**
- * Number of events to generate at a time, small enough that most are published and released before the next garbage
+ * Number of events to make at a time, small enough that most are published and released before the next garbage
  * collection.
  */
 const chunkSize = 200
 
+type Chunks = IterableIterator<ReadonlyArray<PlannedEvent>>
+
+function* plannedChunks(scenario: Scenario, options: PlanOptions, renumbered?: () => number): Chunks {
+  for (const slice of slices(scenario, options)) {
+    for (let at = 0; at === 0 || at < slice.length; at += chunkSize) {
+      yield slice
+        .slice(at, at + chunkSize)
+        .map((record) =>
+          plannedEvent(
+            renumbered === undefined ? record : { ...record, occurrence: { ...record.occurrence, id: renumbered() } }
+          )
+        )
+    }
+  }
+}
+
+/** Lets other fibers run in the pauses of a plan. */
+const streamOf = (chunks: () => Chunks): Stream.Stream<PlannedEvent> =>
+  Stream.suspend(() => Stream.fromIteratorSucceed(chunks(), 1)).pipe(
+    Stream.mapEffect((chunk) => (chunk.length === 0 ? Effect.as(Effect.yieldNow, chunk) : Effect.succeed(chunk))),
+    Stream.flattenIterable,
+    Stream.rechunk(chunkSize)
+  )
+
 /** Returns the plan of a scenario: every event in order of time. */
 export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
-  Stream.suspend(() => Stream.fromIteratorSucceed(plannedEvents(scenario, options), chunkSize))
+  streamOf(() => plannedChunks(scenario, options))
 
-function* endlessEvents(scenario: Scenario, options: PlanOptions): IterableIterator<PlannedEvent> {
+function* endlessChunks(scenario: Scenario, options: PlanOptions): Chunks {
   // The ids of later rounds count from 1. The ids of plans are larger, because they contain the day.
   let id = 0
   for (let round = 0; ; round++) {
     let isEmpty = true
-    for (const record of records(scenario, { ...options, seed: options.seed + round })) {
-      isEmpty = false
-      yield plannedEvent(round === 0 ? record : { ...record, occurrence: { ...record.occurrence, id: ++id } })
+    const own = { ...options, seed: options.seed + round }
+    for (const chunk of plannedChunks(scenario, own, round === 0 ? undefined : () => ++id)) {
+      isEmpty &&= chunk.length === 0
+      yield chunk
     }
     if (isEmpty) return
   }
@@ -208,22 +327,18 @@ function* endlessEvents(scenario: Scenario, options: PlanOptions): IterableItera
  * times of the events. Ends only if a plan is empty.
  */
 export const endlessPlan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>
-  Stream.suspend(() => Stream.fromIteratorSucceed(endlessEvents(scenario, options), chunkSize))
+  streamOf(() => endlessChunks(scenario, options))
+
+const windowsOf = ({ sites }: Scenario, options: PlanOptions): ReadonlyArray<Window> =>
+  [...new Set(sites.map(({ time_zone }) => time_zone))].map((zone) => windowOf(zone, options))
 
 /** Returns the time, in milliseconds since the epoch, at which the plan starts in the first building. */
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
-  Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))
-
-/**
- * Returns the time from the start of a plan to its end, in milliseconds. With several time zones, this is longer than
- * the duration of the plan.
- */
-export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
-  endOf(scenario, options) - beginningOf(scenario, options.start)
+  Math.min(...windowsOf(scenario, { seed: 0, start, duration: 0 }).map(({ from }) => from))
 
 /** Returns the time, in milliseconds since the epoch, at which the plan ends in the last building. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
-  Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
+  Math.max(...windowsOf(scenario, options).map(({ until }) => until))
 
 /** A chunk of NDJSON lines, large enough to be written efficiently. */
 export interface LineChunk {
@@ -256,18 +371,14 @@ export function* lineChunks(
   if (events > 0) yield { bytes: encoder.encode(text), events }
 }
 
-/** Number of items after which other fibers get a turn. */
-const turnLength = 2_000
-
-/**
- * Loops over items, and lets other fibers run from time to time. Otherwise Ctrl-C and the progress line would not work.
- */
-export const forEachYielding = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
-  let left = turnLength
-  for (const item of items) {
-    use(item)
-    if (--left > 0) continue
-    left = turnLength
+/** Calls `use` with each record of a plan, and lets other fibers run from time to time. */
+export const forEachRecord = Effect.fnUntraced(function* (
+  scenario: Scenario,
+  options: PlanOptions,
+  use: (record: Recorded) => void
+) {
+  for (const slice of slices(scenario, options)) {
+    for (const record of slice) use(record)
     yield* Effect.yieldNow
   }
 })

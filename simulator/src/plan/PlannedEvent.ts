@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"
 import { formatDay } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
-import type { Recorded } from "./Controllers.ts"
+import type { Recorded } from "./Devices.ts"
 
 const common = {
   /** Time of publication: ISO 8601, UTC, with milliseconds. */
@@ -101,11 +101,12 @@ export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent =
 /** Returns the line of a record, including the line break. */
 export const lineOf = (record: Recorded): string => `${JSON.stringify(plannedEvent(record))}\n`
 
-/** Moves an event to another time. The lag between the device's log and the publication stays the same. */
+/** Moves an event to another time. The lag between the device's log and the publication stays the same, to the second. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {
   const at = toIso(instant)
   const lag = event.data.logged_at === event.at ? 0 : fromIso(event.at) - fromIso(event.data.logged_at)
-  const logged_at = lag === 0 ? at : toIso(instant - lag)
+  const isWhole = lag !== 0 && event.data.logged_at.endsWith(".000Z")
+  const logged_at = lag === 0 ? at : toIso(isWhole ? Math.floor((instant - lag) / second) * second : instant - lag)
   return event.resource_type === "call"
     ? { ...event, at, data: { ...event.data, logged_at } }
     : { ...event, at, data: { ...event.data, logged_at } }

@@ -27,6 +27,8 @@ export interface IncomingRequest {
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean
+  /** Whether the receiver is down. */
+  readonly isDown?: boolean
 }
 
 interface Senses {
@@ -102,8 +104,7 @@ export class Receiver {
     for (const trait of this.#traits) {
       const reception = trait(request, this.#senses)
       if (reception === null) continue
-      if (reception.result._tag === "Failed" && reception.result.outcome === "connection_refused")
-        this.#downUntil = request.now
+      if (reception.isDown === true) this.#downUntil = request.now
       return reception
     }
     const elapsed = this.#capacity === null ? this.#senses.latency() : this.#served(request.now, this.#capacity)
@@ -134,10 +135,15 @@ export interface DownTime {
   readonly to: number
   /** `2026-03-03`; null for every day. */
   readonly on: string | null
+  /** Whether requests are taken but never answered, instead of refused. */
+  readonly swallows: boolean
 }
 
 /** Whether a moment, in the receiver's local time, lies within a down time. */
-export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRequest["local"]): boolean => {
+export const isWithin = (
+  { from, on, to }: Omit<DownTime, "swallows">,
+  { day, minute }: IncomingRequest["local"]
+): boolean => {
   const isOn = (date: number) => on === null || parseDay(on) === date
   if (from < to) return minute >= from && minute < to && isOn(day)
   return (minute >= from && isOn(day)) || (minute < to && isOn(day - 1))
@@ -145,12 +151,17 @@ export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRe
 
 /** Traits for common failures of receivers. Shares are from 0 to 1, times in milliseconds. */
 export const traits = {
-  /** Connections are refused. */
+  /** Connections are refused, or requests get no answer. */
   down:
     (time: DownTime) =>
     (): Trait =>
-    ({ local }) =>
-      isWithin(time, local) ? failed("connection_refused", refusalTime, false) : null,
+    ({ deadline, local }) => {
+      if (!isWithin(time, local)) return null
+      const reception = time.swallows
+        ? failed("timeout", deadline, false)
+        : failed("connection_refused", refusalTime, false)
+      return { ...reception, isDown: true }
+    },
 
   /** Answers 410 to every request once `after` milliseconds of the run have passed. */
   gone:

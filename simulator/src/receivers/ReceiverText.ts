@@ -1,19 +1,22 @@
-/** Receivers as written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`, `workers:4,queue:100`. */
+/** Receivers as written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`, `shared,workers:40,queue:200`. */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { ln } from "../random/Arithmetic.ts"
 import type { Lognormal } from "../random/Distribution.ts"
+import type { Rng } from "../random/Substream.ts"
 import type { Capacity, DownTime, ReceiverModel, Trait } from "./Receiver.ts"
-import { traits } from "./Receiver.ts"
+import { Receiver, traits } from "./Receiver.ts"
 
 export const receiverForms: ReadonlyArray<string> = [
   "prompt",
   "slow:p50=2s,p99=9s",
   "workers:4",
   "workers:4,queue:100,recovery:10m",
+  "shared,workers:40,queue:200",
   "down",
   "down:09:00-15:00",
   "down:09:00-15:00,on=2026-03-03",
+  "down:09:00-15:00,swallow",
   "flaky:0.05",
   "late:0.02",
   "duplicate-ack-lost:0.01",
@@ -37,6 +40,8 @@ interface Kind {
 /** One `--receiver` flag. `places` is the range of integrations, numbered from 1; null for all. */
 export interface ReceiverRule extends Kind {
   readonly text: string
+  /** Whether the integrations of the rule have one receiver together, as a partner has one endpoint. */
+  readonly isShared: boolean
   readonly places: { readonly from: number; readonly to: number } | null
 }
 
@@ -120,16 +125,21 @@ const minuteOf = (text: string): Option.Option<number> => {
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
+const always: DownTime = { from: 0, to: 24 * 60, on: null, swallows: false }
+
 const downAt = (time: DownTime): Kind => ({ ...nothing, trait: traits.down(time), down: time })
 
 const readDown: Read = (text) =>
   Option.gen(function* () {
-    const match = /^(\d\d:\d\d)-(\d\d:\d\d)(?:,on=(.+))?$/.exec(text)
+    const swallows = /(?:^|,)swallow$/.test(text)
+    const times = text.replace(/,?swallow$/, "")
+    if (times === "" && swallows) return downAt({ ...always, swallows })
+    const match = /^(\d\d:\d\d)-(\d\d:\d\d)(?:,on=(.+))?$/.exec(times)
     const on = match?.[3] ?? null
     if (match === null || (on !== null && !isDate(on))) return yield* Option.none()
     const [from, to] = [yield* minuteOf(match[1] ?? ""), yield* minuteOf(match[2] ?? "")]
     if (from === to) return yield* Option.none()
-    return downAt({ from, to, on })
+    return downAt({ from, to, on, swallows })
   })
 
 const periods: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
@@ -157,7 +167,7 @@ const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | 
   prompt: [{ ...nothing, latency: promptLatency }, null],
   slow: [null, readSlow],
   workers: [null, readWorkers],
-  down: [downAt({ from: 0, to: 24 * 60, on: null }), readDown],
+  down: [downAt(always), readDown],
   flaky: [null, ofShare(traits.flaky)],
   late: [{ ...nothing, trait: traits.late(0.05) }, ofShare(traits.late)],
   "duplicate-ack-lost": [null, ofShare(traits.acknowledgementLost)],
@@ -175,7 +185,14 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
     Result.fail(
       `${what}; expected one of ${receiverForms.join(" / ")}; start with 2= for the second integration or 2-5= for a range`
     )
-  const match = /^(?:([\d%-]+)=)?([a-z-]+)(?::(.*))?$/.exec(text.trim())
+  const isShared = /^(?:[\d%-]+=)?shared(?:,|$)/.test(text.trim())
+  const form = isShared
+    ? text
+        .trim()
+        .replace(/shared(?:,|$)/, "")
+        .replace(/(^|=)$/, "$1prompt")
+    : text.trim()
+  const match = /^(?:([\d%-]+)=)?([a-z-]+)(?::(.*))?$/.exec(form)
   const name = match?.[2] ?? ""
   const [alone = null, read = null] = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? []
   if (match === null || (alone === null && read === null))
@@ -187,20 +204,37 @@ export const readReceiver = (text: string): Result.Result<ReceiverRule, string> 
   const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
   return kind === null
     ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "on its own")}`)
-    : Result.succeed({ ...kind, places: match[1] === undefined ? null : { from, to }, text })
+    : Result.succeed({ ...kind, isShared, places: match[1] === undefined ? null : { from, to }, text })
 }
 
 /** Returns the rules for an integration. `place` is its number, from 1. */
 export const rulesFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReadonlyArray<ReceiverRule> =>
   rules.filter(({ places }) => places === null || (place >= places.from && place <= places.to))
 
-/** Returns the receiver of an integration. All traits apply, but only the last latency and the last capacity. */
+/** All traits of the rules apply, but only the last latency and the last capacity. */
 export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverModel => {
   const own = rulesFor(rules, place)
   return {
     traits: own.flatMap(({ trait }) => trait ?? []),
     latency: own.findLast(({ latency }) => latency !== null)?.latency ?? promptLatency,
     capacity: own.findLast(({ capacity }) => capacity !== null)?.capacity ?? null
+  }
+}
+
+/**
+ * Returns a function that returns the receiver of an integration. Integrations with the same rules, one of them `shared`,
+ * have one receiver together. `rngOf` returns the random numbers for a name.
+ */
+export const receiversOf = (rules: ReadonlyArray<ReceiverRule>, rngOf: (name: string) => Rng) => {
+  const shared = new Map<string, Receiver>()
+  return (place: number, name: string): Receiver => {
+    const own = rulesFor(rules, place)
+    const model = modelFor(rules, place)
+    if (!own.some(({ isShared }) => isShared)) return new Receiver(model, rngOf(name))
+    const key = own.map(({ text }) => text).join(" ")
+    const receiver = shared.get(key) ?? new Receiver(model, rngOf(`shared ${key}`))
+    shared.set(key, receiver)
+    return receiver
   }
 }
 

@@ -82,6 +82,9 @@ export const timeMarks = (length: number, offset: number): ReadonlyArray<number>
   return Array.from({ length: Math.max(0, Math.floor((length - first) / step) + 1) }, (_, at) => first + at * step)
 }
 
+/** Length up to which an axis shows the time since the start: times of day to the minute would repeat. */
+const shortest = 10 * minute
+
 const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series.length) * interval
 
 /**
@@ -90,13 +93,14 @@ const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series
  */
 export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number; readonly name: string }> => {
   const length = lengthOf(report)
-  const offset = report.speed === null ? 0 : wallAt(report, 0) % day
+  const isRelative = report.speed === null || length <= shortest
+  const offset = isRelative ? 0 : wallAt(report, 0) % day
   return timeMarks(length, offset).flatMap((time) => {
     // A clock change during the run moves all later labels.
-    const shift = report.speed === null ? 0 : wallAt(report, time) - wallAt(report, 0) - time
+    const shift = isRelative ? 0 : wallAt(report, time) - wallAt(report, 0) - time
     const at = time - shift
     if (at < 0 || at > length) return []
-    if (report.speed === null) return [{ at: (at / length) * 100, name: duration(time) }]
+    if (isRelative) return [{ at: (at / length) * 100, name: time === 0 ? "start" : duration(time) }]
     const isLong = length > 2 * day
     const name = clockText({ ...report, duration: isLong ? length : 0 }, at)
     return [

@@ -4,7 +4,7 @@ import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"
 import type { IntegrationLine, RunReport } from "../results/RunReport.ts"
 import { isUnaccounted, isUnreached, SeriesLine } from "../results/RunReport.ts"
-import { lossText, outagesText } from "../results/RunText.ts"
+import { facts } from "../results/RunText.ts"
 import { counted, duration, grouped, percent } from "../results/Format.ts"
 import type { ChartOptions } from "./Chart.ts"
 import { chart } from "./Chart.ts"
@@ -103,18 +103,18 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
   </dl>`
 }
 
-const summary = (report: RunReport): Html.Html => {
-  const outages = outagesText(report)
-  const held =
-    report.totals.held === 0
-      ? null
-      : `${counted(report.totals.held, "publish request")} had to wait, because ${grouped(report.max_in_flight ?? 0)} were already open. Some events were therefore sent late: raise --max-inflight.`
-  return html`<div class="card">
-    <p>Was anything lost? ${lossText(report)}</p>
-    ${outages === null ? null : html`<p>Outages: ${outages}</p>`} ${held === null ? null : html`<p>${held}</p>`}
-    ${report.stopped_by === null ? null : html`<p>Ended early, because ${report.stopped_by} was missed.</p>`}
-  </div>`
-}
+const summary = (report: RunReport): Html.Html =>
+  html`${table(
+    [["figure"], ["value"]],
+    facts(report).map(
+      ([name, value]) =>
+        html`<tr>
+          <td>${name === "lost?" ? "Was anything lost?" : name}</td>
+          <td class="${value.includes("RATE NOT REACHED") ? "missed" : ""}">${value}</td>
+        </tr>`
+    )
+  )}
+  ${report.stopped_by === null ? null : html`<p class="lead">Ended early, because ${report.stopped_by} was missed.</p>`}`
 
 const objectives = ({ slos }: RunReport): Html.Html | null =>
   slos.length === 0
@@ -302,7 +302,7 @@ const kinds = {
 export const htmlReport = (report: RunReport): string => {
   // Non-breaking hyphens keep the name of the scenario on one line.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
-  const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
+  const lead = `${report.description === "" ? "" : `${report.description}: `}${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({
     title,
     style,

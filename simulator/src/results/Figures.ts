@@ -1,8 +1,8 @@
 /** The totals and latencies that a run has measured so far: the figures that objectives and the report are made of. */
 import { Record, Schema } from "effect"
 import type { Histogram } from "./Histogram.ts"
-import type { Measurements } from "./Measurements.ts"
-import { noCounts } from "./Measurements.ts"
+import type { Latencies, Measurements, TypeFigures } from "./Measurements.ts"
+import { inTime, noCounts } from "./Measurements.ts"
 
 /** Kinds of runs, by the destination of the events. */
 export const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
@@ -28,6 +28,7 @@ export const byLatency = <S extends Schema.Top>(schema: S) =>
     ack: schema,
     answer: schema,
     delivery: schema,
+    queued: schema,
     intended: schema,
     service: schema,
     late_start: schema
@@ -40,22 +41,28 @@ export const Totals = Schema.Struct({
   backlog_at: Count,
   most_in_flight: Count,
   peak_requests: Count,
+  peak_second: Count,
+  begun: Count,
+  offered: Count,
   duplicates: Count,
   /** Deliveries of accepted events that are unaccounted for. */
   lost: Count,
   /** Number of violations of a delivery rule. */
   broken: Count,
   /** Share of events whose sending began within a second of their time. */
-  rate: Count
+  rate: Count,
+  /** Share of deliveries whose first request began within a second of their acceptance. */
+  reached: Count
 })
 
-/** Longest delay of an event that was sent in time, in milliseconds. */
-export const inTime = 1_000
+type Quantified = Readonly<Record<keyof Latencies, Quantiles | null>>
 
 /** Totals and latencies, at some time of a run or at its end. */
 export interface Figures {
   readonly totals: typeof Totals.Type
-  readonly latency: Readonly<Record<keyof Measurements["latency"], Quantiles | null>>
+  readonly latency: Quantified
+  /** The same by resource type. */
+  readonly types: Readonly<Record<string, { readonly latency: Quantified; readonly states: TypeFigures["states"] }>>
 }
 
 const quantilesOf = (histogram: Histogram): Quantiles | null =>
@@ -74,7 +81,7 @@ const quantilesOf = (histogram: Histogram): Quantiles | null =>
 
 /** Returns the current totals and latencies, for objectives and progress. */
 export const figuresOf = (
-  { latency, totals }: Measurements,
+  { latency, totals, types }: Measurements,
   kind: RunKind,
   { broken, lost }: { readonly lost: number | null; readonly broken: number }
 ): Figures => {
@@ -83,6 +90,9 @@ export const figuresOf = (
   const ifEngine = (value: number) => (hasEngine ? value : null)
   return {
     latency: Record.map(latency, quantilesOf),
+    types: Object.fromEntries(
+      [...types].map(([name, own]) => [name, { latency: Record.map(own.latency, quantilesOf), states: own.states }])
+    ),
     totals: {
       ...totals,
       duplicates: kind === "virtual" || kind === "in-process" ? totals.duplicates : null,
@@ -90,9 +100,13 @@ export const figuresOf = (
       backlog_at: ifEngine(totals.backlog_at),
       most_in_flight: ifEngine(totals.most_in_flight),
       peak_requests: ifEngine(totals.peak_requests),
+      peak_second: ifEngine(totals.peak_second),
+      begun: ifEngine(totals.begun),
+      offered: ifEngine(totals.offered),
       broken: ifEngine(broken),
       lost,
-      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(inTime) : null
+      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(inTime) : null,
+      reached: hasEngine && latency.queued.count > 0 ? latency.queued.shareUpTo(inTime) : null
     }
   }
 }

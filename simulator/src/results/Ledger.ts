@@ -62,6 +62,8 @@ export interface Tracked {
   /** Regular due time of the next attempt if it is sent early, else null. */
   earlyOf: number | null
   requests: number
+  /** Time at which the latest request began. */
+  begunAt: number
   isOpen: boolean
   processed: boolean
   /** Whether the delivery is counted as waiting for a receiver that is down. */
@@ -128,6 +130,7 @@ export class Ledger {
       early: 0,
       earlyOf: null,
       requests: 0,
+      begunAt: 0,
       isOpen: false,
       processed: false,
       refused: false,
@@ -159,18 +162,23 @@ export class Ledger {
 
   /** Records a request. Returns null if the request belongs to no open delivery. */
   requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
+    const { measurements, timeOf } = this.#options
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
       const what = `event ${webhookId} was sent to integration ${integration} without an open delivery`
       this.report("nothing-after-end", now, what)
-      this.#options.measurements.request(this.#options.timeOf(now), null, "cut_off", null)
+      measurements.begin(timeOf(now), null, null)
+      measurements.request(timeOf(now), null, "cut_off", null)
       return null
     }
-    if (tracked.isOpen) this.cutOff(tracked, now)
+    if (tracked.isOpen) this.cutOff(tracked)
     this.#checkSending(tracked, attempt, now)
     if (tracked.dueAt !== null) this.moving++
     tracked.dueAt = null
+    const { created_at, resource_type } = tracked.event
+    measurements.begin(timeOf(now), tracked.requests === 0 ? now - created_at : null, resource_type)
     tracked.requests++
+    tracked.begunAt = now
     tracked.isOpen = true
     tracked.movedAt = now
     this.#inFlight.add(tracked)
@@ -184,8 +192,8 @@ export class Ledger {
   }
 
   /** Records that the process of an open request died: the receiver got the request, but no answer is recorded. */
-  cutOff(tracked: Tracked, now: number): void {
-    this.#closed(tracked, "cut_off", null, now)
+  cutOff(tracked: Tracked): void {
+    this.#closed(tracked, "cut_off", null)
   }
 
   /** Records that a request was not sent. */
@@ -193,6 +201,8 @@ export class Ledger {
     if (!this.#inFlight.delete(tracked)) return
     tracked.isOpen = false
     tracked.requests--
+    const { measurements, timeOf } = this.#options
+    measurements.unsent(timeOf(tracked.begunAt), tracked.requests === 0)
   }
 
   /** Records that a receiver processed the event. */
@@ -203,7 +213,7 @@ export class Ledger {
 
   /** Records the end of a request, as seen by the engine that sent it. */
   responded(tracked: Tracked, result: TransportResult, outcome: AttemptOutcome, now: number): void {
-    this.#closed(tracked, outcome, result, now)
+    this.#closed(tracked, outcome, result)
     tracked.last = result
     tracked.lastEnd = now
     tracked.movedAt = now
@@ -213,13 +223,14 @@ export class Ledger {
     tracked.refused = measurements.outageBegan(timeOf(now), tracked.totals, outcome)
   }
 
-  #closed(tracked: Tracked, outcome: AttemptOutcome | "cut_off", result: TransportResult | null, now: number): void {
+  #closed(tracked: Tracked, outcome: AttemptOutcome | "cut_off", result: TransportResult | null): void {
     if (!this.#inFlight.delete(tracked)) return
     tracked.isOpen = false
     const { measurements, timeOf } = this.#options
     const took = result === null ? null : Math.round(result.elapsed)
     const status = result?._tag === "Answered" ? result.status : null
-    measurements.request(timeOf(now), tracked.totals, outcome, took, { status, isRetry: tracked.requests > 1 })
+    const type = tracked.event.resource_type
+    measurements.request(timeOf(tracked.begunAt), tracked.totals, outcome, took, { status, type })
   }
 
   /** Records a settlement, and checks it. */
@@ -261,7 +272,7 @@ export class Ledger {
   finish(now: number, { states }: DeliverySummary, since: number): void {
     const { measurements, timeOf } = this.#options
     for (const tracked of this.#inFlight)
-      measurements.request(timeOf(now), tracked.totals, "in_flight", null, { isRetry: tracked.requests > 1 })
+      measurements.request(timeOf(tracked.begunAt), tracked.totals, "in_flight", null)
     this.#inFlight.clear()
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
@@ -326,7 +337,8 @@ export class Ledger {
     if (tracked.dueAt === null) this.moving--
     this.#byIntegration.get(tracked.integration_id)?.delete(tracked.event.id)
     const time = timeOf(now)
-    measurements.settle(time, tracked.totals, state, tracked.requests, now - tracked.event.created_at)
+    const { created_at, resource_type } = tracked.event
+    measurements.settle(time, tracked.totals, state, tracked.requests, now - created_at, resource_type)
     if (tracked.refused) measurements.outageEnded(time, tracked.totals, state)
   }
 }

@@ -43,9 +43,14 @@ export const noCounts = {
   backlog_at: 0,
   /** Maximum number of requests to receivers open at the same time. */
   most_in_flight: 0,
-  /** Maximum number of events planned, and of requests made, in one minute. */
+  /** First requests of deliveries that began before the end of the load, or in time. */
+  begun: 0,
+  /** Deliveries that were accepted before the end of the load. */
+  offered: 0,
+  /** Maximum number of events planned, and of requests begun, in one minute; and of requests begun in one second. */
   peak_planned: 0,
-  peak_requests: 0
+  peak_requests: 0,
+  peak_second: 0
 }
 export type Counters = typeof noCounts
 
@@ -88,13 +93,20 @@ export interface IntegrationTotals {
   readonly ack: Histogram
 }
 
+/** Longest delay of an event or of a first request that is in time, in milliseconds. */
+export const inTime = 1_000
+
 /** Largest number of requests with its own count of deliveries. This count includes deliveries with more requests. */
 const mostRequests = 16
 
-/** Refused connections mean that a modelled receiver is down: no other trait refuses connections. */
-const isDown = (outcome: Outcome): boolean => outcome === "connection_refused"
+/**
+ * Whether an outcome means that a modelled receiver is down: no other trait refuses connections, and only a receiver that
+ * swallows requests counts by its timeouts.
+ */
+const isDown = (outcome: Outcome, { down }: ReceiverDescription): boolean =>
+  outcome === "connection_refused" || (outcome === "timeout" && down.some(({ swallows }) => swallows))
 
-export const latencies = ["ack", "answer", "delivery", "intended", "service", "late_start"] as const
+export const latencies = ["ack", "answer", "delivery", "queued", "intended", "service", "late_start"] as const
 export type LatencyName = (typeof latencies)[number]
 
 /** Sample of deliveries whose attempts are looked up at a service: its size, failed lookups, and why one failed. */
@@ -104,22 +116,34 @@ export interface Sample {
   why: string | null
 }
 
+/**
+ * `ack`: duration of acknowledged requests to receivers. `answer`: duration of all requests to receivers. `delivery`: from
+ * acceptance to acknowledgement. `queued`: from acceptance to the first request. `intended`: publish latency from the
+ * planned time. `service`: publish latency from the actual start. `late_start`: from the planned time to the actual start.
+ */
+export type Latencies = Readonly<Record<LatencyName, Histogram>>
+
+const noLatencies = (): Latencies => ({
+  ack: new Histogram(),
+  answer: new Histogram(),
+  delivery: new Histogram(),
+  queued: new Histogram(),
+  intended: new Histogram(),
+  service: new Histogram(),
+  late_start: new Histogram()
+})
+
+/** Latencies and settled deliveries of one resource type. */
+export interface TypeFigures {
+  readonly latency: Latencies
+  readonly states: Record<DeliveryState, number>
+}
+
 export class Measurements {
   readonly totals: Counters = { ...noCounts }
   readonly series = new Series()
-  /**
-   * `ack`: duration of acknowledged requests to receivers. `answer`: duration of all requests to receivers. `delivery`:
-   * from acceptance to acknowledgement. `intended`: publish latency from the planned time. `service`: publish latency
-   * from the actual start. `late_start`: from the planned time to the actual start.
-   */
-  readonly latency: Readonly<Record<LatencyName, Histogram>> = {
-    ack: new Histogram(),
-    answer: new Histogram(),
-    delivery: new Histogram(),
-    intended: new Histogram(),
-    service: new Histogram(),
-    late_start: new Histogram()
-  }
+  readonly latency: Latencies = noLatencies()
+  readonly types = new Map<string, TypeFigures>()
   readonly integrations = new Map<number, IntegrationTotals>()
   /** Settled deliveries by their number of requests. */
   readonly attemptsPerDelivery: Array<number> = Array.from({ length: mostRequests + 1 }, () => 0)
@@ -128,6 +152,9 @@ export class Measurements {
   readonly statuses: Record<string, number> = {}
   readonly sample: Sample = { wanted: 0, failed: 0, why: null }
   lastFailure: string | null = null
+  /** Whether events are still being published. */
+  isLoading = true
+  readonly #second = { at: -1, count: 0 }
   /** Time, in milliseconds since the beginning, before which latencies are left out. */
   readonly warmUp: number
 
@@ -135,8 +162,17 @@ export class Measurements {
     this.warmUp = warmUp
   }
 
-  #time(name: LatencyName, time: number, millis: number): void {
-    if (time >= this.warmUp) this.latency[name].add(millis)
+  /** Returns the figures of a resource type, creating them on first use. */
+  ofType(name: string): TypeFigures {
+    const known = this.types.get(name) ?? { latency: noLatencies(), states: { ...noDeliveries } }
+    this.types.set(name, known)
+    return known
+  }
+
+  #time(name: LatencyName, time: number, millis: number, type: string | null): void {
+    if (time < this.warmUp) return
+    this.latency[name].add(millis)
+    if (type !== null) this.ofType(type).latency[name].add(millis)
   }
 
   /** Counts an event that is due. `planned` is in milliseconds since the beginning. */
@@ -148,20 +184,20 @@ export class Measurements {
   }
 
   /** Counts an event whose sending begins. `late`: delay after the planned time; null without a schedule. */
-  start(planned: number, started: number, late: number | null): void {
+  start(planned: number, started: number, late: number | null, type: string | null = null): void {
     this.series.count(started, "sent")
-    if (late !== null) this.#time("late_start", planned, late)
+    if (late !== null) this.#time("late_start", planned, late, type)
   }
 
   /**
    * Counts an accepted event. `intended`: time since its planned time; null without a schedule. `service`: time since
    * sending began.
    */
-  accept(intended: number | null, service: number, time = Infinity): void {
+  accept(intended: number | null, service: number, time = Infinity, type: string | null = null): void {
     this.totals.accepted++
     this.totals.unanswered--
-    if (intended !== null) this.#time("intended", time, intended)
-    this.#time("service", time, service)
+    if (intended !== null) this.#time("intended", time, intended, type)
+    this.#time("service", time, service, type)
     if (time !== Infinity) this.series.at(time).publish.add(intended ?? service)
   }
 
@@ -184,6 +220,7 @@ export class Measurements {
     const { totals } = this
     totals.deliveries++
     totals.open++
+    if (this.isLoading) totals.offered++
     integration.deliveries++
     integration.open++
     if (integration.open > integration.most_open) {
@@ -198,37 +235,57 @@ export class Measurements {
     this.series.open(time, totals.open)
   }
 
-  /** Counts an ended or abandoned request to a receiver. `took` is its duration, null if unknown. */
+  /** Counts a request that begins. `queued`: time since the acceptance of its event; null for a retry. */
+  begin(time: number, queued: number | null, type: string | null): void {
+    const { totals } = this
+    this.series.countPeak(time, "requests")
+    totals.peak_requests = Math.max(totals.peak_requests, this.series.at(time).peak_requests)
+    const at = Math.floor(time / 1_000)
+    if (at !== this.#second.at) Object.assign(this.#second, { at, count: 0 })
+    totals.peak_second = Math.max(totals.peak_second, ++this.#second.count)
+    if (queued === null) return this.series.count(time, "retries")
+    if (this.isLoading || queued <= inTime) totals.begun++
+    this.#time("queued", time, queued, type)
+  }
+
+  /** Takes back a request that was counted by `begin` but was not sent. Its wait stays: it had to wait that long. */
+  unsent(time: number, isFirst: boolean): void {
+    this.series.count(time, "requests", -1)
+    if (!isFirst) return this.series.count(time, "retries", -1)
+    if (this.totals.begun > 0) this.totals.begun--
+  }
+
+  /**
+   * Counts an ended or abandoned request to a receiver, at the time at which it began. `took` is its duration, null if
+   * unknown.
+   */
   request(
     time: number,
     integration: IntegrationTotals | null,
     outcome: Outcome,
     took: number | null,
-    { isRetry = false, status = null }: { readonly isRetry?: boolean; readonly status?: number | null } = {}
+    { status = null, type = null }: { readonly status?: number | null; readonly type?: string | null } = {}
   ): void {
     this.totals.requests++
     if (integration !== null) integration.requests++
-    this.series.countPeak(time, "requests")
-    this.totals.peak_requests = Math.max(this.totals.peak_requests, this.series.at(time).peak_requests)
-    if (isRetry) this.series.count(time, "retries")
-    this.#ended(time, outcome, took, status)
+    this.#ended(time, outcome, took, status, type)
     if (outcome === "acknowledged" && took !== null && time >= this.warmUp) integration?.ack.add(took)
   }
 
   /** Counts a request in the sample that was looked up at a service. `age`: age of the event when the request ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
-    this.#ended(time, outcome, took, status)
-    if (outcome === "acknowledged") this.#time("delivery", time, age)
+    this.#ended(time, outcome, took, status, null)
+    if (outcome === "acknowledged") this.#time("delivery", time, age, null)
   }
 
-  #ended(time: number, outcome: Outcome, took: number | null, status: number | null): void {
+  #ended(time: number, outcome: Outcome, took: number | null, status: number | null, type: string | null): void {
     this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
     if (outcome === "bad_status" && status !== null) this.statuses[status] = (this.statuses[status] ?? 0) + 1
     if (outcome === "acknowledged") this.series.count(time, "acknowledged")
     if (took === null) return
     this.series.at(time).answer.add(took)
-    this.#time("answer", time, took)
-    if (outcome === "acknowledged") this.#time("ack", time, took)
+    this.#time("answer", time, took, type)
+    if (outcome === "acknowledged") this.#time("ack", time, took, type)
   }
 
   /** Counts a request whose event the receiver had already processed. */
@@ -239,12 +296,20 @@ export class Measurements {
   }
 
   /** Counts a settled delivery. */
-  settle(time: number, integration: IntegrationTotals, state: DeliveryState, requests: number, age: number): void {
+  settle(
+    time: number,
+    integration: IntegrationTotals,
+    state: DeliveryState,
+    requests: number,
+    age: number,
+    type: string | null = null
+  ): void {
     this.#settled(integration, state, requests)
+    if (type !== null) this.ofType(type).states[state]++
     integration.open--
     if (integration.open === 0) integration.empty_at ??= time
     this.totals.open--
-    if (state === "delivered") this.#time("delivery", time, age)
+    if (state === "delivered") this.#time("delivery", time, age, type)
     this.series.open(time, this.totals.open)
   }
 
@@ -266,8 +331,8 @@ export class Measurements {
   }
 
   /** Counts a delivery as waiting if the outcome shows that its receiver is down. Returns whether it was counted. */
-  outageBegan(time: number, { outage }: IntegrationTotals, outcome: Outcome): boolean {
-    if (!isDown(outcome)) return false
+  outageBegan(time: number, { outage, receiver }: IntegrationTotals, outcome: Outcome): boolean {
+    if (!isDown(outcome, receiver)) return false
     if (outage === null || ++outage.open <= outage.most_open) return true
     Object.assign(outage, { most_open: outage.open, most_open_at: time, delivered_at: null, empty_at: null })
     return true

@@ -16,7 +16,7 @@ import type { Slo } from "./Slo.ts"
 import { judgeSlo } from "./Slo.ts"
 import { byLatency, Count, Quantiles, RunKind, figuresOf, Totals } from "./Figures.ts"
 
-const schemaVersion = 2
+const schemaVersion = 3
 
 /** Facts known before a run begins. */
 export const RunFacts = Schema.Struct({
@@ -60,7 +60,14 @@ const IntegrationLine = Schema.Struct({
   name: Schema.String,
   /** Rules of the modelled receiver as written. Empty for a prompt or a real receiver. */
   receiver: Schema.String,
-  down: Schema.Array(Schema.Struct({ from: Schema.Finite, to: Schema.Finite, on: Schema.NullOr(Schema.String) })),
+  down: Schema.Array(
+    Schema.Struct({
+      from: Schema.Finite,
+      to: Schema.Finite,
+      on: Schema.NullOr(Schema.String),
+      swallows: Schema.Boolean
+    })
+  ),
   states: Schema.Record(DeliveryState, Schema.Finite),
   deliveries: Schema.Finite,
   requests: Schema.Finite,
@@ -108,6 +115,16 @@ const RunReport = Schema.Struct({
   stopped_by: Schema.NullOr(Schema.String),
   totals: Totals,
   latency: byLatency(Schema.NullOr(Quantiles)),
+  /** The same by resource type, with the ended deliveries by state. */
+  types: Schema.Record(
+    Schema.String,
+    Schema.Struct({ latency: byLatency(Schema.NullOr(Quantiles)), states: Schema.Record(DeliveryState, Schema.Finite) })
+  ),
+  /**
+   * First requests to receivers per second, while events were published: those that were due, and those that began. Null
+   * for a service, and for a load without a schedule.
+   */
+  first_requests: Schema.NullOr(Schema.Struct({ offered: Schema.Finite, begun: Schema.Finite })),
   interval: Schema.Finite,
   series: Schema.Array(SeriesLine),
   /**
@@ -132,6 +149,7 @@ const RunReport = Schema.Struct({
   ),
   /** Exact counts (`sum max bucket:count ...`) for merging the reports of several generators. */
   histograms: byLatency(HistogramText),
+  type_histograms: Schema.Record(Schema.String, byLatency(HistogramText)),
   series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
 })
 export type RunReport = typeof RunReport.Type
@@ -209,6 +227,15 @@ export const isUnaccounted = ({
 }: Pick<RunReport, "interrupted" | "kind" | "totals">): boolean =>
   kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
 
+const firstRequestsOf = ({ facts, measurements, sending }: RunResult): RunReport["first_requests"] => {
+  const { duration, kind, speed } = facts
+  const millis = sending ?? duration
+  if (kind === "service" || speed === null || millis <= 0) return null
+  const { begun, offered } = measurements.totals
+  const perSecond = (count: number) => Math.round((count * 10_000) / millis) / 10
+  return { offered: perSecond(offered), begun: perSecond(begun) }
+}
+
 export const makeReport = (result: RunResult): RunReport => {
   const { broken, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
   const { kind } = facts
@@ -239,6 +266,7 @@ export const makeReport = (result: RunResult): RunReport => {
     interrupted,
     stopped_by,
     ...standing,
+    first_requests: firstRequestsOf(result),
     interval: series.width,
     series: series.intervals.map((interval, at) => seriesLine(interval, at * series.width, kind)),
     attempts_per_delivery: measurements.attemptsPerDelivery,
@@ -250,6 +278,12 @@ export const makeReport = (result: RunResult): RunReport => {
     slos: results,
     violations: result.violations,
     histograms: Record.map(measurements.latency, (histogram) => histogram.toText()),
+    type_histograms: Object.fromEntries(
+      [...measurements.types].map(([name, { latency }]) => [
+        name,
+        Record.map(latency, (histogram) => histogram.toText())
+      ])
+    ),
     series_histograms: series.intervals.map(({ answer, publish }) => ({
       publish: publish.toText(),
       answer: answer.toText()
@@ -303,6 +337,11 @@ export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measureme
       all.attemptsPerDelivery[at] = (all.attemptsPerDelivery[at] ?? 0) + count
     })
     for (const name of latencies) all.latency[name].merge(histogramOf(report.histograms[name]))
+    for (const [type, histograms] of Object.entries(report.type_histograms)) {
+      const own = all.ofType(type)
+      for (const name of latencies) own.latency[name].merge(histogramOf(histograms[name]))
+      add(own.states, report.types[type]?.states ?? {})
+    }
     all.series.merge(seriesOf(report))
     for (const line of report.integration_lines) {
       const own = all.integration(placeOf(line, report.kind), line.name)

@@ -69,7 +69,7 @@ export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
     .join(", ")
 
 /** States in a sentence or two whether anything was lost. */
-export const lossText = ({ totals }: RunReport): string => {
+const lossText = ({ totals }: RunReport): string => {
   const { accepted, deliveries, failed, lost, unfollowed } = totals
   const ends = [
     [totals.delivered, "delivered"],
@@ -90,27 +90,39 @@ export const lossText = ({ totals }: RunReport): string => {
 
 const outageText = (report: RunReport, { name, outage, states }: IntegrationLine): string | null => {
   if (outage === null) return null
-  const { cancelled, empty_at, exhausted, most_open, most_open_at } = outage
+  const { cancelled, delivered_at, empty_at, exhausted, most_open, most_open_at } = outage
   if (most_open_at === null) return `${name}: nothing waited.`
   const most = `${name}: ${counted(most_open, "delivery", "deliveries")} waiting at most, ${clockAt(report, most_open_at)}`
   if (cancelled > 0)
     return `${most}; then its integration was disabled or deleted: ${grouped(states.cancelled)} cancelled, ${grouped(states.skipped)} skipped.`
   if (exhausted > 0) return `${most}; ${grouped(exhausted)} given up, because the schedule ended before the outage.`
-  return empty_at === null
-    ? `${most}; some were still waiting when the run ended.`
-    : `${most}; none left ${clockAt(report, empty_at)}, ${duration(empty_at - most_open_at)} later.`
+  if (empty_at === null) return `${most}; some were still waiting when the run ended.`
+  const since = delivered_at ?? most_open_at
+  const what = delivered_at === null ? "that peak" : "the first was delivered again"
+  return `${most}; none left ${clockAt(report, empty_at)}, ${duration(empty_at - since)} after ${what}.`
 }
 
-/** Describes the backlogs of the three worst outages and how long they took to drain; null without outages. */
+/** Describes the backlogs of the three worst outages and how long they took to drain, and the sum; null without outages. */
 export const outagesText = (report: RunReport): string | null => {
   const worst = report.integration_lines
     .filter(({ outage }) => outage !== null)
     .toSorted((a, b) => (b.outage?.most_open ?? 0) - (a.outage?.most_open ?? 0))
-    .flatMap((line) => outageText(report, line) ?? [])
-  return worst.length === 0 ? null : worst.slice(0, 3).join(" ")
+  const most = 3
+  const more = worst.length - most
+  const waiting = worst.reduce((sum, { outage }) => sum + (outage?.most_open ?? 0), 0)
+  const described = worst.slice(0, most).flatMap((line) => outageText(report, line) ?? [])
+  if (described.length === 0) return null
+  return [
+    ...described,
+    ...(more > 0
+      ? [
+          `${counted(more, "more integration")} had outages; ${grouped(waiting)} deliveries waited, if all peaks are added.`
+        ]
+      : [])
+  ].join(" ")
 }
 
-type Row = readonly [name: string, value: string]
+export type Fact = readonly [name: string, value: string]
 
 const quantileText = ({ max, p50, p99 }: Quantiles): string =>
   `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
@@ -119,16 +131,32 @@ const quantileText = ({ max, p50, p99 }: Quantiles): string =>
 const paceText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 
-const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Row> => {
+/** Share of events or first requests in time below which the report says that the rate was not reached. */
+const leastReached = 0.95
+
+/** Describes what receivers were offered and what they got. */
+const reachedText = ({ first_requests, totals }: RunReport): string => {
+  const { begun = 0, offered = 0 } = first_requests ?? {}
+  const share = totals.reached ?? 0
+  const note =
+    share < leastReached
+      ? ": RATE NOT REACHED. At most ten requests to one integration are open at the same time: spread the load with --buildings"
+      : ""
+  return `offered ${offered} requests/s, got ${begun}; ${percent(share)} began within 1 s of acceptance${note}`
+}
+
+/** Returns the facts of a report by name, of which the summary and the HTML report are made. */
+export const facts = (report: RunReport, lastFailure: string | null = null): ReadonlyArray<Fact> => {
   const { kind, latency, sample, sending, totals } = report
   const { acknowledged: _, not_sampled: __, ...others } = report.outcomes
   const [untried = 0] = report.attempts_per_delivery
   const again = totals.open === 0 ? totals.requests - (totals.deliveries - untried) : 0
   const isReal = kind !== "virtual"
-  const when = (is: boolean, name: string, value: () => string): ReadonlyArray<Row> => (is ? [[name, value()]] : [])
-  const count = (name: keyof typeof totals): ReadonlyArray<Row> =>
+  const outages = outagesText(report)
+  const when = (is: boolean, name: string, value: () => string): ReadonlyArray<Fact> => (is ? [[name, value()]] : [])
+  const count = (name: keyof typeof totals): ReadonlyArray<Fact> =>
     when((totals[name] ?? 0) > 0, name, () => grouped(totals[name] ?? 0))
-  const time = (name: keyof typeof latency, shown: string = name): ReadonlyArray<Row> => {
+  const time = (name: keyof typeof latency, shown: string = name): ReadonlyArray<Fact> => {
     const quantiles = latency[name]
     return quantiles === null ? [] : [[shown, quantileText(quantiles)]]
   }
@@ -186,17 +214,20 @@ const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Ro
       totals.rate !== null,
       "rate",
       () =>
-        `${percent(totals.rate ?? 0)} of events began within 1 s of their time${(totals.rate ?? 0) < 0.95 ? ": RATE NOT REACHED" : ""}`
+        `${percent(totals.rate ?? 0)} of events began within 1 s of their time${(totals.rate ?? 0) < leastReached ? ": RATE NOT REACHED" : ""}`
     ),
+    ...when(report.first_requests !== null && totals.deliveries > 0, "receivers", () => reachedText(report)),
     ...when(
       totals.peak_planned > 0,
       "busiest",
       () =>
-        `${grouped(totals.peak_planned)} events${totals.peak_requests === null ? "" : `, ${grouped(totals.peak_requests)} requests`} in a minute`
+        `${grouped(totals.peak_planned)} events${totals.peak_requests === null ? "" : `, ${grouped(totals.peak_requests)} requests`} in a minute${totals.peak_second === null ? "" : `, ${counted(totals.peak_second, "request")} in a second`}`
     ),
     ...when(report.crashes > 0, "crashes", () => grouped(report.crashes)),
     ...when(sending !== null, "sent", () => `in ${duration(sending ?? 0)}${paceText(totals.accepted, sending ?? 0)}`),
-    ["took", `${(report.took / 1_000).toFixed(1)} s${sending === null ? paceText(totals.accepted, report.took) : ""}`]
+    ["took", `${(report.took / 1_000).toFixed(1)} s${sending === null ? paceText(totals.accepted, report.took) : ""}`],
+    ["lost?", lossText(report)],
+    ...when(outages !== null, "outage", () => outages ?? "")
   ]
 }
 
@@ -208,12 +239,9 @@ export const summaryLine = (name: string, value: string): string => `${name.padE
 
 /** Describes how a run ended, one figure per line: counts, losses, objectives and broken rules. */
 export const summaryText = (report: RunReport, lastFailure: string | null = null): string => {
-  const outages = outagesText(report)
   const more = (report.totals.broken ?? 0) - report.violations.length
-  const rows: ReadonlyArray<Row> = [
-    ...rowsOf(report, lastFailure),
-    ["lost?", lossText(report)],
-    ...(outages === null ? [] : [["outage", outages] as const]),
+  const rows: ReadonlyArray<Fact> = [
+    ...facts(report, lastFailure),
     ...report.slos.map(({ measured, met, slo }) => [met ? "met" : "MISSED", `${slo} (${measured})`] as const),
     ...report.violations.map(
       ({ at, rule, what }) => ["broken", `${rule}: ${what} (${new Date(at).toISOString()})`] as const

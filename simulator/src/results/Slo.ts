@@ -5,19 +5,19 @@
  * slos     = slo *( "," slo )
  * slo      = metric operator value
  * operator = "<" / "<=" / "=" / ">=" / ">"
- * metric   = time "_" quantile / count / share
+ * metric   = [ type "." ] ( time "_" quantile / count / share )
  * ```
  * Times are compared with durations (`5s`), counts with whole numbers, shares with percentages (`95%`) or decimals (`0.95`).
  */
-import { DurationText } from "@doorhook/core"
+import { builtInTable, DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { parseShare } from "../receivers/ReceiverText.ts"
 import { duration } from "./Format.ts"
 import type { Measurements } from "./Measurements.ts"
+import { inTime } from "./Measurements.ts"
 import type { Figures, RunKind } from "./Figures.ts"
-import { inTime } from "./Figures.ts"
 
-const times = ["ack", "delivery", "intended", "service", "late"] as const
+const times = ["ack", "delivery", "queued", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const
 const quantileShares = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, "p99.9": 0.999, max: 1 } as const
 const counts = [
@@ -32,7 +32,9 @@ const counts = [
   "backlog",
   "broken"
 ] as const
-const shares = ["rate", "delivered"] as const
+const shares = ["rate", "reached", "delivered"] as const
+/** Counts that exist for each resource type. */
+const typedCounts = ["exhausted", "expired", "cancelled", "skipped"] as const
 
 type Metric =
   | { readonly kind: "time"; readonly name: (typeof times)[number]; readonly quantile: (typeof quantiles)[number] }
@@ -49,6 +51,8 @@ const operators = {
 
 export interface Slo {
   readonly text: string
+  /** Resource type that the objective is about; null for all. */
+  readonly type: string | null
   readonly metric: Metric
   readonly operator: keyof typeof operators
   /** Milliseconds, a count, or a share from 0 to 1. */
@@ -62,7 +66,7 @@ export interface SloResult {
   readonly measured: string
 }
 
-const sloForms = `METRIC OPERATOR VALUE, separated by commas, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >`
+const sloForms = `METRIC OPERATOR VALUE, separated by commas, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >; for one resource type, a time, ${typedCounts.join(", ")} or delivered like call.delivery_p99<1s`
 
 const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string): A | undefined =>
   all.find((name) => name === text)
@@ -96,13 +100,17 @@ export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string
   for (const part of text.split(",")) {
     const match = /^([a-z0-9_.]+)\s*(<=|>=|<|>|=)\s*(\S+)$/.exec(part.trim())
     if (match === null) return Result.fail(`${JSON.stringify(part.trim())} is not an objective; expected ${sloForms}`)
-    const metric = readMetric(match[1] ?? "")
-    if (metric === null) return Result.fail(`unknown metric ${match[1]}; expected ${sloForms}`)
+    const [, type = null, name = ""] = /^(?:([a-z_]+)\.(?=[a-z]))?(.+)$/.exec(match[1] ?? "") ?? []
+    const metric = readMetric(name)
+    const isTyped =
+      metric === null || metric.kind === "time" || oneOf([...typedCounts, "delivered"], metric.name) !== undefined
+    if (metric === null || (type !== null && !isTyped))
+      return Result.fail(`unknown metric ${match[1]}; expected ${sloForms}`)
     const value = readValue(metric, match[3] ?? "")
     if (value === null)
       return Result.fail(`${match[1]} is compared with ${expectedValue[metric.kind]}, not with ${match[3]}`)
     const operator = oneOf(["<=", ">=", "<", ">", "="], match[2] ?? "") ?? "="
-    slos.push({ text: part.trim(), metric, operator, value })
+    slos.push({ text: part.trim(), type, metric, operator, value })
   }
   return Result.succeed(slos)
 }
@@ -121,22 +129,40 @@ const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: Readon
   receiver: [[["duplicates"], "only the receiver knows what it has processed; test it with the conformance suite"]],
   service: [
     [["duplicates"], "only the receivers know what they have processed"],
-    [["backlog", "broken"], "only the service can measure this; its /metrics has the backlog"]
+    [["backlog", "broken", "queued", "reached"], "only the service can measure this; its /metrics has the backlog"]
   ]
 }
 
 const ofSchedules: ReadonlyArray<MetricName> = ["intended", "late", "rate"]
 
+/** Latencies that a publisher measures, and so knows by type also for a service. */
+const ofPublishers: ReadonlyArray<MetricName> = ["intended", "service", "late"]
+
 /** Returns the reason why this kind of run, with or without a schedule, can't measure an objective; null if it can. */
-export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
+export const unmeasurable = ({ metric: { name }, type }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
+  if (type !== null && kind === "service" && !ofPublishers.includes(name))
+    return "the service's list of deliveries has no resource types"
+  if (type !== null && kind !== "service" && !builtInTable.has(type))
+    return `its events have the types ${[...builtInTable.keys()].join(", ")}`
   if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible has no schedule"
   return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
 }
 
-const valueOf = ({ latency, totals }: Figures, metric: Metric): number | null => {
+const valueOf = (
+  { latency, totals, types }: Figures,
+  { metric, type }: Pick<Slo, "metric" | "type">
+): number | null => {
+  const own = type === null ? undefined : types[type]
+  if (type !== null && own === undefined) return null
   if (metric.kind === "time")
-    return latency[metric.name === "late" ? "late_start" : metric.name]?.[metric.quantile] ?? null
-  if (metric.kind === "count" || metric.name === "rate") return totals[metric.name]
+    return (own?.latency ?? latency)[metric.name === "late" ? "late_start" : metric.name]?.[metric.quantile] ?? null
+  if (own !== undefined) {
+    const state = metric.name === "delivered" ? metric.name : oneOf(typedCounts, metric.name)
+    const ended = Object.values(own.states).reduce((sum, count) => sum + count, 0)
+    if (state === undefined) return null
+    return metric.kind === "count" ? own.states[state] : ended === 0 ? null : own.states[state] / ended
+  }
+  if (metric.kind === "count" || metric.name !== "delivered") return totals[metric.name]
   return totals.deliveries === 0 ? null : totals.delivered / totals.deliveries
 }
 
@@ -149,15 +175,16 @@ const inWords = ({ kind }: Metric, value: number, objective: number): string => 
 }
 
 /** Judges an objective. If there was nothing to measure, the objective is missed. */
-export const judgeSlo = (report: Figures, { metric, operator, text, value }: Slo): SloResult => {
-  const actual = valueOf(report, metric)
+export const judgeSlo = (report: Figures, slo: Slo): SloResult => {
+  const { metric, operator, text, value } = slo
+  const actual = valueOf(report, slo)
   if (actual === null) return { slo: text, met: false, measured: "nothing to measure" }
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
 
 /** What a run has measured so far. */
 export interface Standing extends Figures {
-  readonly histograms: Measurements["latency"]
+  readonly measurements: Pick<Measurements, "latency" | "types">
   /** Maximum number of events in the run; `Infinity` if unknown. */
   readonly mostEvents: number
 }
@@ -166,14 +193,15 @@ export interface Standing extends Figures {
  * Whether an objective counts as missed before the run ends, because it can no longer be met. Times and rates with an
  * unknown final number of values count as missed once enough values miss them.
  */
-export const isMissedAlready = (standing: Standing, { metric, operator, value }: Slo): boolean => {
-  const actual = valueOf(standing, metric)
+export const isMissedAlready = (standing: Standing, slo: Slo): boolean => {
+  const { metric, operator, value } = slo
+  const actual = valueOf(standing, slo)
   if (actual === null || operators[operator](actual, value)) return false
   if (metric.name === "open" || metric.name === "lost" || metric.name === "delivered") return false
   // Only the rate can fall. Counts and maxima only grow.
   if (metric.kind === "share" ? !operator.startsWith(">") : operator.startsWith(">") || actual < value) return false
   if (metric.kind === "count" || (metric.kind === "time" && metric.quantile === "max")) return true
-  const best = bestOf(standing, metric)
+  const best = bestOf(standing, metric, slo.type)
   return best !== null && !operators[operator === "=" ? "<=" : operator](best, value)
 }
 
@@ -185,14 +213,22 @@ const enough = 100
  * unknown, returns the value so far, or null if there are too few values.
  */
 const bestOf = (
-  { histograms, mostEvents, totals }: Standing,
-  metric: Exclude<Metric, { readonly kind: "count" }>
+  { measurements, mostEvents, totals }: Standing,
+  metric: Exclude<Metric, { readonly kind: "count" }>,
+  type: string | null
 ): number | null => {
-  const name = metric.kind === "share" || metric.name === "late" ? "late_start" : metric.name
-  const histogram = histograms[name]
+  const name =
+    metric.name === "reached"
+      ? "queued"
+      : metric.kind === "share" || metric.name === "late"
+        ? "late_start"
+        : metric.name
+  const { latency } = (type === null ? null : measurements.types.get(type)) ?? measurements
+  const histogram = latency[name]
   const { count } = histogram
-  // The number of deliveries is unknown, because an event can match any number of integrations.
-  const isPerEvent = name !== "ack" && name !== "delivery"
+  // The number of deliveries is unknown, because an event can match any number of integrations. So is that of events of
+  // one type.
+  const isPerEvent = type === null && name !== "ack" && name !== "delivery" && name !== "queued"
   const events = Math.max(totals.planned, mostEvents)
   const most = isPerEvent ? Math.min(events, count + totals.unanswered + events - totals.planned) : Infinity
   if (most === Infinity && count < enough) return null

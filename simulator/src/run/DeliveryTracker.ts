@@ -5,8 +5,6 @@
 import type { DeliveryState } from "@doorhook/core"
 import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
 import { Clock, Effect, Schema } from "effect"
-import type { HttpClient } from "effect/http"
-import { HttpClientRequest } from "effect/http"
 import type { Measurements } from "../results/Measurements.ts"
 import type { AcceptedEvent, Denial, Service } from "./OperatorApi.ts"
 import { callService } from "./OperatorApi.ts"
@@ -109,9 +107,9 @@ export class DeliveryTracker {
    * requests can overtake each other, so the first answer doesn't show which event was stored first. Returns null if
    * the service answered.
    */
-  begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
-    const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
-    return Effect.map(callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
+  begin(): Effect.Effect<Denial | null> {
+    const newest = callService(this.#service, "/operator/deliveries?order=newest&limit=1", Schema.decodeOption(Newest))
+    return Effect.map(newest, (page) => {
       if ("_tag" in page) return page
       const [newest] = page.deliveries
       this.#place = newest === undefined ? "" : `after=${newest.id}&`
@@ -120,7 +118,7 @@ export class DeliveryTracker {
   }
 
   /** Polls until all deliveries have ended, for at most `grace` milliseconds. */
-  settle(grace: number): Effect.Effect<TrackedDeliveries, never, HttpClient.HttpClient> {
+  settle(grace: number): Effect.Effect<TrackedDeliveries> {
     return Effect.gen({ self: this }, function* () {
       if (this.#events.size === 0) {
         const isSilent = this.#measurements.totals.unfollowed > 0
@@ -205,8 +203,7 @@ export class DeliveryTracker {
   }
 
   #detail(id: string) {
-    const url = `${this.#service.url}/operator/deliveries/${id}`
-    const once = callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail))
+    const once = callService(this.#service, `/operator/deliveries/${id}`, Schema.decodeOption(Detail))
     return Effect.gen({ self: this }, function* () {
       let detail = yield* once
       for (const wait of lookUpAgain) {
@@ -223,13 +220,13 @@ export class DeliveryTracker {
       const published = Date.parse(detail.created_at)
       for (const { duration_ms, outcome, started_at, status } of detail.attempts) {
         const ended = Date.parse(started_at) + duration_ms
-        this.#measurements.sampled(this.#timeOf(ended), outcome, duration_ms, ended - published, status)
+        const began = this.#timeOf(Date.parse(started_at))
+        this.#measurements.sampled(began, outcome, duration_ms, ended - published, status)
       }
     })
   }
 
   #page(query: string) {
-    const url = `${this.#service.url}/operator/deliveries?${query}`
-    return callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Page))
+    return callService(this.#service, `/operator/deliveries?${query}`, Schema.decodeOption(Page))
   }
 }

@@ -34,11 +34,11 @@ const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.St
 }
 
 /** Publishes the demo's traffic to a target, each event at its time, until interrupted. */
-export const runDemo = <R>(
+export const runDemo = (
   options: DemoTrafficOptions,
-  target: Target<R>,
+  target: Target,
   measurements: Measurements
-): Effect.Effect<void, RunStopped, R> =>
+): Effect.Effect<void, RunStopped> =>
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
     run(
       demoArrivals(options, beginning),

@@ -19,15 +19,20 @@ export interface PlannedIntegration {
 /** Data of a building that a run needs: tenants and time zone. */
 export interface Premises {
   readonly id: BuildingId
-  readonly name: string
   readonly zone: string
-  readonly tenants: ReadonlyArray<TenantId>
+  /** Returns the name and the tenants. A large scenario makes the building for it. */
+  readonly details: () => { readonly name: string; readonly tenants: ReadonlyArray<TenantId> }
 }
 
-export const premisesOf = ({ buildings }: Scenario): ReadonlyArray<Premises> =>
-  buildings.map(({ building: { id, name, time_zone, units } }) => {
-    return { id, name, zone: time_zone, tenants: [...new Set(units.flatMap(({ tenant_ids }) => tenant_ids))] }
-  })
+export const premisesOf = ({ sites }: Scenario): ReadonlyArray<Premises> =>
+  sites.map(({ id, time_zone, traffic }) => ({
+    id: BuildingId.make(id),
+    zone: time_zone,
+    details: () => {
+      const { name, units } = traffic().building
+      return { name, tenants: [...new Set(units.flatMap(({ tenant_ids }) => tenant_ids))] }
+    }
+  }))
 
 /** Plans `ofBuilding` integrations for each building, and one for each of `tenantsPerBuilding` tenants. */
 export const plannedIntegrations = (
@@ -35,7 +40,8 @@ export const plannedIntegrations = (
   tenantsPerBuilding: number,
   ofBuilding = 1
 ): ReadonlyArray<PlannedIntegration> => {
-  const all = premises.flatMap(({ id, name, tenants, zone }) => {
+  const all = premises.flatMap(({ details, id, zone }) => {
+    const { name, tenants } = details()
     // Spreads the chosen tenants over the building, so that not all are neighbours.
     const step = Math.max(1, Math.floor(tenants.length / Math.max(1, tenantsPerBuilding)))
     const chosen = tenants.filter((_, at) => at % step === 0).slice(0, tenantsPerBuilding)

@@ -1,9 +1,8 @@
 /** The load of a run: events of a scenario or a file, at their own times or at a given rate. */
-import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
-import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
-import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"
-import { instantOfIso } from "../plan/EventRow.ts"
-import { fromIso, movedTo } from "../plan/PlannedEvent.ts"
+import type { CommandFailure, NewEvent } from "@doorhook/core"
+import { DurationText, JsonText } from "@doorhook/core"
+import { Option, Stream } from "effect"
+import { fromIso, movedTo, toIso } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -22,6 +21,12 @@ export const newEventOf = (event: LoadEvent): NewEvent => {
   return { resource_type, action, building_id, tenant_ids, data: text }
 }
 
+/** Returns the line of an event at its time, including the line break, in the form of a plan. */
+export const lineOfArrival = ({ at, event }: Arrival): string => {
+  const { data, ...rest } = newEventOf(event)
+  return `${JSON.stringify({ at: toIso(at), ...rest }).slice(0, -1)},"data":${data}}\n`
+}
+
 /** An event and its time in the plan, in milliseconds since the epoch. */
 export interface Arrival {
   readonly event: LoadEvent
@@ -36,6 +41,8 @@ export const atPlannedTimes = <E, R>(events: Stream.Stream<PlannedEvent, E, R>):
 export interface Load {
   readonly name: string
   readonly description: string
+  /** Remarks to print before the run, one per line. */
+  readonly notes: ReadonlyArray<string>
   readonly start: string
   readonly time_zone: string | null
   /** Length in milliseconds. */
@@ -49,9 +56,11 @@ export interface Load {
   readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
 }
 
-/** A rate of events and how long it lasts: `200/s:5m`. */
+/** A rate of events and how long it lasts: `200/s:5m`. In a ramp, `10/s..200/s:5m`, the rate changes linearly. */
 export interface Stage {
-  readonly perMillisecond: number
+  /** Events per millisecond at the beginning and at the end. */
+  readonly from: number
+  readonly to: number
   readonly length: number
 }
 
@@ -61,7 +70,7 @@ const periods: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 const highestRate = 100_000
 
 export const rateForms = `a rate like 50/s, 120/m or 10/h, at most ${highestRate}/s`
-export const stageForms = "stages like 10/s:1m,200/s:5m,10/s:1m"
+export const stageForms = "stages like 10/s:1m,10/s..200/s:5m,200/s:5m"
 
 export const readRate = (text: string): Option.Option<number> => {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)\/([smh])$/.exec(text.trim())
@@ -74,12 +83,22 @@ export const readStages = (text: string): Option.Option<ReadonlyArray<Stage>> =>
     text.split(",").map((part) => {
       const at = part.indexOf(":")
       const length = Option.filter(DurationText.parse(part.slice(at + 1)), (millis) => millis > 0)
-      return Option.map(Option.all([readRate(part.slice(0, Math.max(0, at))), length]), ([perMillisecond, own]) => ({
-        perMillisecond,
-        length: own
-      }))
+      const [first = "", last = first, ...more] = part.slice(0, Math.max(0, at)).split("..")
+      const rates = more.length > 0 ? Option.none() : Option.all([readRate(first), readRate(last)])
+      return Option.map(Option.all([rates, length]), ([[from, to], own]): Stage => ({ from, to, length: own }))
     })
   )
+
+/** Expected number of events of a stage. */
+const eventsOf = ({ from, length, to }: Stage): number => (length * (from + to)) / 2
+
+/** Returns the time in a stage by which this number of events is expected. */
+const timeOf = ({ from, length, to }: Stage, events: number): number => {
+  const slope = (to - from) / length
+  // The events until a time t are from * t + slope * t^2 / 2. This form of the root is also exact without a slope.
+  const root = Math.sqrt(Math.max(0, from * from + 2 * slope * events))
+  return from + root === 0 ? 0 : Math.min(length, (2 * events) / (from + root))
+}
 
 /**
  * Returns the total length of the stages, in milliseconds, and the expected number of events. With `most` events, the
@@ -87,12 +106,11 @@ export const readStages = (text: string): Option.Option<ReadonlyArray<Stage>> =>
  */
 export const extentOf = (stages: ReadonlyArray<Stage>, most = Infinity) => {
   const extent = { length: 0, events: 0 }
-  for (const { length, perMillisecond } of stages) {
+  for (const stage of stages) {
     if (extent.events >= most) break
-    const events = length * perMillisecond
-    const share = Math.min(1, (most - extent.events) / events)
-    extent.length += length * share
-    extent.events += events * share
+    const events = Math.min(eventsOf(stage), most - extent.events)
+    extent.length += events === eventsOf(stage) ? stage.length : timeOf(stage, events)
+    extent.events += events
   }
   return extent
 }
@@ -113,11 +131,11 @@ export const mostArrivals = (stages: ReadonlyArray<Stage>, isEven: boolean): num
 export function* arrivalTimes(stages: ReadonlyArray<Stage>, rng: Rng | null): IterableIterator<number> {
   // Position of the next arrival, counted in expected events. Each stage converts positions to milliseconds.
   let next = rng === null ? 0 : exponential(rng)
-  let [from, reached] = [0, 0]
-  for (const { length, perMillisecond } of stages) {
-    const end = reached + length * perMillisecond
-    for (; next < end; next += rng === null ? 1 : exponential(rng)) yield from + (next - reached) / perMillisecond
-    from += length
+  let [begins, reached] = [0, 0]
+  for (const stage of stages) {
+    const end = reached + eventsOf(stage)
+    for (; next < end; next += rng === null ? 1 : exponential(rng)) yield begins + timeOf(stage, next - reached)
+    begins += stage.length
     reached = end
   }
 }
@@ -149,104 +167,3 @@ export const shareOf =
           Stream.filter(([, at]) => at % count === nth - 1),
           Stream.map(([event]) => event)
         )
-
-/** An event of a file with its time, or the problems of its line. */
-type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
-
-/** Part of a message: only a service can declare other types. */
-const otherTypes = "; other types must be declared by a service (--to)"
-
-/** Returns a reader for lines of an event file. With a service, the service checks the resource types. */
-const lineReader = (isService: boolean): ((text: string) => Line) => {
-  const { fromText } = isService ? PublishRequest.uncheckedReader : PublishRequest.readerOf(builtInTable)
-  return (text) => {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return Result.fail(["is not JSON; expected one object per line (NDJSON)"])
-    }
-    if (!Predicate.isObject(value) || Array.isArray(value)) return Result.fail(["is not a JSON object"])
-    const written: unknown = Reflect.get(value, "at")
-    const at = Predicate.isString(written) ? instantOfIso(written) : Option.none()
-    const timeless = Option.isNone(at) ? ["/at must be a time like 2026-03-02T07:30:00.000Z"] : []
-    return Result.match(fromText(text), {
-      onFailure: ({ problems }) =>
-        Result.fail([
-          ...timeless,
-          ...problems.map(({ detail, pointer }) =>
-            pointer === "/resource_type" && !isService
-              ? `${pointer} ${detail.replace(/;.*/, otherTypes)}`
-              : `${pointer} ${detail}`.trimStart()
-          )
-        ]),
-      onSuccess: ({ events: [event], oversights }): Line =>
-        event === undefined || Option.isNone(at) || oversights.length > 0
-          ? Result.fail([...timeless, ...oversights])
-          : Result.succeed({ event, at: at.value })
-    })
-  }
-}
-
-interface EventFile {
-  readonly arrivals: Stream.Stream<Arrival, CommandFailure>
-  readonly beginning: number
-  /** Time from the first event to the last, in milliseconds. */
-  readonly span: number
-  readonly events: number
-  /** Buildings and tenants that occur in the events. Their time zones are unknown, so UTC is assumed. */
-  readonly premises: ReadonlyArray<Premises>
-}
-
-/** Reads a whole event file, so that mistakes are found before anything is sent. Sending reads the file again. */
-export const readEvents = Effect.fnUntraced(function* (path: string, isService: boolean, duration: number) {
-  const files = yield* FileSystem.FileSystem
-  const readLine = lineReader(isService)
-  const wrong = (line: number, what: string) => CommandFailure.usage(`--events ${path}, line ${line}: ${what}`)
-  let number = 0
-  let first: number | null = null
-  let last = Number.NEGATIVE_INFINITY
-  const read = (text: string): Effect.Effect<Arrival | null, CommandFailure> => {
-    number++
-    if (text.trim() === "") return Effect.succeed(null)
-    const line = readLine(text)
-    if (Result.isFailure(line))
-      return wrong(number, `${line.failure.join("; ")}; expected an event as simulate plan writes it`)
-    const { at, event } = line.success
-    if (at < last) return wrong(number, "/at is earlier than on the line before; sort the file by time")
-    last = at
-    first ??= at
-    return Effect.succeed(at - first < duration ? { event, at } : null)
-  }
-  const arrivals = Stream.suspend(() => {
-    number = 0
-    last = Number.NEGATIVE_INFINITY
-    return files.stream(path).pipe(
-      Stream.decodeText,
-      Stream.splitLines,
-      Stream.mapEffect(read),
-      Stream.filter((arrival) => arrival !== null),
-      Stream.catchTag("PlatformError", (error) =>
-        Stream.fail(CommandFailure.usage(`--events ${path}: expected a file that can be read; ${fileTrouble(error)}`))
-      )
-    )
-  })
-  const tenants = new Map<BuildingId, Set<TenantId>>()
-  let events = 0
-  let end = 0
-  yield* Stream.runForEach(arrivals, ({ at, event: { building_id, tenant_ids } }) =>
-    Effect.sync(() => {
-      events++
-      end = at
-      const known = tenants.get(building_id) ?? new Set()
-      tenants.set(building_id, known)
-      for (const tenant of tenant_ids) known.add(tenant)
-    })
-  )
-  if (first === null)
-    return yield* CommandFailure.usage(`--events ${path}: expected events, one per line; the file has none`)
-  const premises = [...tenants].map(([id, all]): Premises => {
-    return { id, name: `building ${id}`, zone: "UTC", tenants: [...all] }
-  })
-  return { arrivals, beginning: first, span: end - first + 1, events, premises } satisfies EventFile
-})

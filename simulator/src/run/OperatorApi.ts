@@ -2,10 +2,8 @@
  * Publishes events to a doorhook service over its operator API.
  */
 import { commandAdvice, RetryPolicy, tlsProblemOf } from "@doorhook/core"
-import type { Redacted } from "effect"
-import { Cause, Clock, Effect, Option, Predicate, Schema } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import type { HttpClientResponse } from "effect/http"
+import { Clock, Context, Effect, Option, Predicate, Redacted, Schema } from "effect"
+import { Agent, request } from "undici"
 import type { LoadEvent } from "./Load.ts"
 import { newEventOf } from "./Load.ts"
 
@@ -37,19 +35,63 @@ export type Denial =
   | { readonly _tag: "Unavailable"; readonly why: string; readonly retryAfter: number | null }
 
 /** Destination of a run's events. */
-export interface Target<R> {
+export interface Target {
   /** Name in messages. */
   readonly name: string
   /** Source of the target's key, for error messages. */
   readonly keyFrom?: string
   /** Checks that the target responds, without publishing anything. */
-  readonly greet: Effect.Effect<Answer, never, R>
+  readonly greet: Effect.Effect<Answer>
   /** Publishes a batch. A batch that is repeated with the same key is accepted only once. */
-  readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer, never, R>
+  readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer>
+}
+
+/** A request to the operator API. */
+interface OperatorRequest {
+  readonly method: "GET" | "POST"
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+/** The answer as it came. */
+interface OperatorAnswer {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly text: string
 }
 
 /** Maximum time to wait for an answer from the service, in milliseconds. */
 const timeout = 30_000
+
+/** Connections to services. An abort signal for each request would cost as much as half a request. */
+class Connections {
+  #agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout })
+
+  readonly send = ({ url, ...options }: OperatorRequest): Effect.Effect<OperatorAnswer, unknown> =>
+    Effect.callback<OperatorAnswer, unknown>((resume) => {
+      request(url, { ...options, dispatcher: this.#agent })
+        .then(async ({ body, headers, statusCode }) => {
+          const after = headers["retry-after"]
+          const retryAfter = Predicate.isString(after) ? after : null
+          return { status: statusCode, retryAfter, text: await body.text() }
+        })
+        .then(
+          (answer) => resume(Effect.succeed(answer)),
+          (error: unknown) => resume(Effect.fail(error))
+        )
+      // Requests are interrupted only when publishing ends, and then all of them.
+      return Effect.sync(() => {
+        void this.#agent.destroy()
+        this.#agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout })
+      })
+    })
+}
+
+/** Sends requests to a service. Fails with the error of the connection. */
+export const OperatorClient = Context.Reference<Connections["send"]>("@doorhook/simulator/OperatorClient", {
+  defaultValue: () => new Connections().send
+})
 
 /** Statuses below 500 after which a retry may succeed. */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429])
@@ -59,6 +101,8 @@ const PublishAnswer = Schema.fromJsonString(
     events: Schema.Array(Schema.Struct({ id: Schema.optionalKey(Schema.String), deliveries: Schema.Int }))
   })
 )
+
+const readPublished = Schema.decodeOption(PublishAnswer)
 
 /** Serializes an event. `data` is inserted as it is, because it is already JSON text. */
 const toWire = (event: LoadEvent): string => {
@@ -85,86 +129,98 @@ const excerptOf = (text: string): string => {
   return said.replaceAll(/\s+/g, " ").slice(0, 200)
 }
 
-/** Reads an answer. `accepted` reads the body of a successful answer. */
-const readAnswer = Effect.fnUntraced(function* <A, E>(
-  response: HttpClientResponse.HttpClientResponse,
-  accepted: (text: string) => Effect.Effect<A, E>
-) {
-  const { status, headers } = response
-  const text = yield* response.text
-  if (status >= 200 && status <= 299) return yield* accepted(text)
-  const why = `status ${status}: ${excerptOf(text)}`
-  if (status < 500 && !temporaryStatuses.has(status)) return { _tag: "Refused", status, why } satisfies Denial
-  const now = yield* Clock.currentTimeMillis
-  const retryAfter = RetryPolicy.parseRetryAfter(headers["retry-after"] ?? null, now)
-  return { _tag: "Unavailable", why, retryAfter } satisfies Denial
+const unavailable = (why: string, retryAfter: number | null = null): Denial => ({
+  _tag: "Unavailable",
+  why,
+  retryAfter
 })
+
+/** Reads the denial in an answer. */
+const denialOf = ({ retryAfter, status, text }: OperatorAnswer, now: number): Denial => {
+  const why = `status ${status}: ${excerptOf(text)}`
+  return status < 500 && !temporaryStatuses.has(status)
+    ? { _tag: "Refused", status, why }
+    : unavailable(why, RetryPolicy.parseRetryAfter(retryAfter, now))
+}
 
 /**
  * Returns the reason why there was no answer: the code (such as `ECONNREFUSED`, with advice if it is about TLS) or the
  * message of the innermost cause.
  */
 const reasonOf = (error: unknown): string => {
-  if (Cause.isTimeoutError(error)) return `no answer within ${timeout / 1_000} s`
-  if (Schema.isSchemaError(error)) return "the answer is not from a doorhook service"
   if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return reasonOf(error.cause)
   const problem = tlsProblemOf(error)
   if (Predicate.hasProperty(error, "code") && Predicate.isString(error.code)) {
+    if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(error.code)) return `no answer within ${timeout / 1_000} s`
     return problem === null ? error.code : `${error.code}: ${commandAdvice[problem].replace(/\.$/, "")}`
   }
   return error instanceof Error ? error.message : "the connection failed"
 }
 
 /**
- * Makes a request once. Returns `Unavailable` if the service can't be reached or if something else answers, because the
- * service may still be starting behind a proxy.
+ * Makes a request once. `read` reads the body of a successful answer. Returns `Unavailable` if the service can't be
+ * reached or if something else answers, because the service may still be starting behind a proxy.
  */
-export const callService = <A, E>(
-  service: Service,
-  request: HttpClientRequest.HttpClientRequest,
-  accepted: (text: string) => Effect.Effect<A, E>
-): Effect.Effect<A | Denial, never, HttpClient.HttpClient> => {
-  const unavailable = (why: string): Denial => ({ _tag: "Unavailable", why, retryAfter: null })
-  return HttpClient.execute(HttpClientRequest.bearerToken(request, service.operatorKey)).pipe(
-    Effect.flatMap((response) => readAnswer(response, accepted)),
-    Effect.timeout(timeout),
-    Effect.catch((error) => Effect.succeed(unavailable(reasonOf(error))))
+export const callService = <A>(
+  { operatorKey, url }: Service,
+  path: string,
+  read: (text: string) => Option.Option<A>,
+  post: { readonly key: string; readonly body: string } | null = null
+): Effect.Effect<A | Denial> => {
+  const authorization = `Bearer ${Redacted.value(operatorKey)}`
+  const call: OperatorRequest =
+    post === null
+      ? { method: "GET", url: url + path, headers: { authorization }, body: null }
+      : {
+          method: "POST",
+          url: url + path,
+          headers: { authorization, "content-type": "application/json", "idempotency-key": post.key },
+          body: post.body
+        }
+  return OperatorClient.use((client) =>
+    Effect.matchEffect(client(call), {
+      onFailure: (error): Effect.Effect<A | Denial> => Effect.succeed(unavailable(reasonOf(error))),
+      onSuccess: (answer): Effect.Effect<A | Denial> =>
+        answer.status >= 200 && answer.status <= 299
+          ? Effect.succeed(
+              Option.getOrElse(read(answer.text), () => unavailable("the answer is not from a doorhook service"))
+            )
+          : Effect.map(Clock.currentTimeMillis, (now) => denialOf(answer, now))
+    })
   )
 }
 
 /** Publishes a batch. The service accepts a batch only once with the same `key`, so retries are safe. */
 const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string) =>
-  callService(
+  callService<Answer>(
     service,
-    HttpClientRequest.post(`${service.url}/operator/events`).pipe(
-      HttpClientRequest.setHeader("idempotency-key", key),
-      HttpClientRequest.bodyText(`[${events.map(toWire).join(",")}]`, "application/json")
-    ),
+    "/operator/events",
     (text) =>
-      Effect.map(Schema.decodeEffect(PublishAnswer)(text), ({ events }): Answer => {
+      Option.map(readPublished(text), ({ events }) => {
         return { _tag: "Accepted", deliveries: events.reduce((sum, { deliveries }) => sum + deliveries, 0), events }
-      })
+      }),
+    { key, body: `[${events.map(toWire).join(",")}]` }
   )
 
-const DeliveriesAnswer = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Unknown) }))
-const readDeliveries = Schema.decodeOption(DeliveriesAnswer)
+const readDeliveries = Schema.decodeOption(
+  Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Unknown) }))
+)
 
 /**
  * Checks that the service answers and accepts the key, without publishing anything. Detects servers that answer 200 to
  * everything.
  */
 const greet = (service: Service) =>
-  callService(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), (text) => {
-    const isService = Option.isSome(readDeliveries(text))
-    return Effect.succeed<Answer>(
-      isService
+  callService<Answer>(service, "/operator/deliveries?limit=1", (text) =>
+    Option.some(
+      Option.isSome(readDeliveries(text))
         ? { _tag: "Accepted", deliveries: 0, events: [] }
         : { _tag: "Refused", status: 200, why: "the answer is not from a doorhook service" }
     )
-  })
+  )
 
 /** Returns a running service as the target of a run. */
-export const serviceTarget = (service: Service): Target<HttpClient.HttpClient> => ({
+export const serviceTarget = (service: Service): Target => ({
   name: service.url,
   ...(service.keyFrom === undefined ? {} : { keyFrom: service.keyFrom }),
   greet: greet(service),

@@ -52,7 +52,7 @@ export interface OwnEngineOptions {
 }
 
 interface OwnEngine {
-  readonly target: Target<never>
+  readonly target: Target
   readonly ledger: Ledger
   /** Checks the deliveries at the end of the run. */
   readonly finish: Effect.Effect<void>
@@ -105,11 +105,11 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     measurements.totals.most_in_flight = Math.max(measurements.totals.most_in_flight, inFlight)
     const { processed, result } = yield* send(request, recipient.planned).pipe(
       Effect.onError((cause) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
+        Effect.sync(() => {
           if (tracked === null) return
           // If the outbound connection fails, nothing was sent. If the request is interrupted, it was sent and has no
           // answer.
-          if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked, at)
+          if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked)
           else ledger.unsent(tracked)
         })
       ),
@@ -140,7 +140,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   )
   const publisher = yield* Effect.provide(Publisher, engine)
 
-  const target: Target<never> = {
+  const target: Target = {
     name: "the engine in this process",
     greet: Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0, events: [] }),
     publish: (events, key) =>

@@ -31,8 +31,8 @@ export class RunClock {
   readonly timeOf = (instant: number): number => Math.max(0, (instant - (this.began ?? instant)) * (this.speed ?? 1))
 }
 
-export interface RunOptions<R> {
-  readonly target: Target<R>
+export interface RunOptions {
+  readonly target: Target
   readonly clock: RunClock
   /** Maximum number of open requests. Further requests wait and are counted. */
   readonly maxInFlight: number
@@ -67,14 +67,24 @@ interface Scheduled {
 /** Returns the time at which a batch is sent: the due time of its last event. */
 const dueOf = (batch: ReadonlyArray<Scheduled>): number => batch.at(-1)?.due ?? 0
 
-/** Repeats a request until there is a final answer or no retry is left. */
-const persistently = Effect.fnUntraced(function* <R>(
-  request: Effect.Effect<Answer, never, R>,
+/** Makes a request, and repeats it until there is a final answer or no retry is left. */
+const persistently = (
+  request: Effect.Effect<Answer>,
+  policy: RetryPolicy.RetryPolicy,
+  again: (now: number) => void
+): Effect.Effect<Answer> =>
+  Effect.flatMap(request, (answer) =>
+    answer._tag === "Unavailable" ? repeated(request, answer, policy, again) : Effect.succeed(answer)
+  )
+
+const repeated = Effect.fnUntraced(function* (
+  request: Effect.Effect<Answer>,
+  first: Answer,
   policy: RetryPolicy.RetryPolicy,
   again: (now: number) => void
 ) {
+  let answer = first
   for (let attempt = 1; ; attempt++) {
-    const answer = yield* request
     if (answer._tag !== "Unavailable") return answer
     const now = yield* Clock.currentTimeMillis
     const decision = RetryPolicy.next(policy, {
@@ -87,11 +97,12 @@ const persistently = Effect.fnUntraced(function* <R>(
     if (decision._tag !== "RetryAt") return answer
     again(now)
     yield* Effect.sleep(decision.at - now)
+    answer = yield* request
   }
 })
 
 /** Returns the error that ends the run if an answer refused the key; null otherwise. */
-const keyRefused = <R>({ keyFrom, name }: Target<R>, answer: Answer): RunStopped | null => {
+const keyRefused = ({ keyFrom, name }: Target, answer: Answer): RunStopped | null => {
   if (answer._tag !== "Refused" || (answer.status !== 401 && answer.status !== 403)) return null
   const which = keyFrom === undefined ? "the operator key" : `the operator key of ${keyFrom}`
   return new RunStopped({
@@ -130,13 +141,14 @@ const sleepUntil = Effect.fnUntraced(function* (time: number) {
  * still doesn't accept count as failed, and the run continues. The run stops if the target can't be reached at the
  * beginning or refuses the key. Measurements can be read during the run.
  */
-export const run = Effect.fnUntraced(function* <E, R, R2>(
+export const run = Effect.fnUntraced(function* <E, R>(
   load: Stream.Stream<Arrival, E, R>,
-  { accepted, batch: size, clock, maxInFlight, target }: RunOptions<R2>,
+  { accepted, batch: size, clock, maxInFlight, target }: RunOptions,
   measurements: Measurements = new Measurements()
-): Effect.fn.Return<void, E | RunStopped, R | R2> {
+): Effect.fn.Return<void, E | RunStopped, R> {
   const { beginning, speed, timeOf } = clock
   const runId = `${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
+  const wall = yield* Clock.Clock
   let requests = 0
   let open = 0
 
@@ -153,29 +165,42 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
     for (const { planned } of batch) measurements.plan(planned)
   }
 
-  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
-    const startedAt = yield* Clock.currentTimeMillis
+  // Runs for each request, so it is made of few effects.
+  const send = (batch: ReadonlyArray<Scheduled>): Effect.Effect<void, RunStopped> => {
+    const startedAt = wall.currentTimeMillisUnsafe()
     const late = speed === null ? null : startedAt - dueOf(batch)
-    for (const { planned } of batch) measurements.start(planned, timeOf(startedAt), late)
+    for (const { arrival, planned } of batch)
+      measurements.start(planned, timeOf(startedAt), late, arrival.event.resource_type)
     const request = target.publish(
       batch.map(({ arrival }) => arrival.event),
       `simulate-${runId}-${requests++}`
     )
-    const answer = yield* persistently(request, establishedContact, (now) => measurements.republish(timeOf(now)))
-    const now = yield* Clock.currentTimeMillis
-    if (answer._tag === "Accepted") {
-      for (const { due, planned } of batch)
-        measurements.accept(speed === null ? null : now - due, now - startedAt, planned)
-      return accepted?.(answer.events)
-    }
-    measurements.fail(timeOf(now), batch.length, answer.why)
-    const refused = keyRefused(target, answer)
-    if (refused !== null) return yield* refused
-    if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(target.name)
-  })
+    const again = (now: number) => measurements.republish(timeOf(now))
+    return Effect.flatMap(
+      persistently(request, establishedContact, again),
+      (answer): Effect.Effect<void, RunStopped> => {
+        const now = wall.currentTimeMillisUnsafe()
+        if (answer._tag === "Accepted") {
+          for (const { arrival, due, planned } of batch)
+            measurements.accept(
+              speed === null ? null : now - due,
+              now - startedAt,
+              planned,
+              arrival.event.resource_type
+            )
+          accepted?.(answer.events)
+          return Effect.void
+        }
+        measurements.fail(timeOf(now), batch.length, answer.why)
+        const refused = keyRefused(target, answer)
+        if (refused !== null) return Effect.fail(refused)
+        return answer._tag === "Refused" && answer.status === 404 ? Effect.fail(notThere(target.name)) : Effect.void
+      }
+    )
+  }
 
-  const schedule = Effect.fnUntraced(function* (chunk: ReadonlyArray<Arrival>) {
-    const now = yield* Clock.currentTimeMillis
+  const schedule = (chunk: ReadonlyArray<Arrival>): ReadonlyArray<Scheduled> => {
+    const now = wall.currentTimeMillisUnsafe()
     // The clock starts when the load is ready, so that preparation doesn't count as delay.
     const start = (clock.began ??= now)
     return chunk.map((arrival): Scheduled => {
@@ -183,7 +208,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
       const planned = arrival.at - beginning
       return { arrival, planned, due: start + Math.ceil(planned / speed) }
     })
-  })
+  }
 
   if (speed === null)
     return yield* load.pipe(
@@ -191,7 +216,8 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
       Stream.chunks,
       Stream.mapEffect(
         (chunk) =>
-          Effect.flatMap(schedule(chunk), (batch) => {
+          Effect.suspend(() => {
+            const batch = schedule(chunk)
             plan(batch)
             return send(batch)
           }),
@@ -205,7 +231,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
     Effect.suspend(() => {
       plan(batch)
       if (open++ >= maxInFlight) measurements.totals.held++
-      return places.withPermit(send(batch)).pipe(
+      return places.withPermit(Effect.suspend(() => send(batch))).pipe(
         Effect.ensuring(
           Effect.sync(() => {
             open--
@@ -219,10 +245,13 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
       const paced = load.pipe(
         Stream.chunks,
         Stream.runForEach((chunk) =>
-          Effect.flatMap(schedule(chunk), (scheduled) =>
+          Effect.suspend(() =>
             Effect.forEach(
-              batched(size)(scheduled),
-              (batch) => Effect.andThen(sleepUntil(dueOf(batch)), FiberSet.run(sending, inPlace(batch))),
+              batched(size)(schedule(chunk)),
+              (batch) =>
+                dueOf(batch) <= wall.currentTimeMillisUnsafe()
+                  ? FiberSet.run(sending, inPlace(batch))
+                  : Effect.andThen(sleepUntil(dueOf(batch)), FiberSet.run(sending, inPlace(batch))),
               { discard: true }
             )
           )

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import document from "./demo.json" with { type: "json" }
 import type { DirectoryFile } from "./Directory.ts"
 import { buildingsAndTenants } from "./Directory.ts"
-import { resolveBuilding } from "./Resolve.ts"
+import { sitesOf } from "./Resolve.ts"
 import type { Scenario } from "./Scenario.ts"
 import { ScenarioDocument } from "./ScenarioDocument.ts"
 
@@ -19,9 +19,7 @@ const firstIds = [
 export const demo: Scenario = {
   name,
   description,
-  buildings: buildings.flatMap((building, index) =>
-    resolveBuilding(building, index + 1, building.name, firstIds[index])
-  ),
+  sites: buildings.map((building, index) => sitesOf(building)(index + 1, building.name, firstIds[index])),
   events_per_day: null
 }
 

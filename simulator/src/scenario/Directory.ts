@@ -6,27 +6,27 @@ import type { Scenario } from "./Scenario.ts"
 /** Contents of a directory file. */
 export type DirectoryFile = typeof DirectoryDocument.DirectoryDocument.Encoded
 
+/** The buildings and tenants of a directory. */
+export type Places = Required<Pick<DirectoryFile, "buildings" | "tenants">>
+
 /** Returns the buildings and tenants of a scenario, as a directory file lists them. */
-export const buildingsAndTenants = (scenario: Scenario): Required<Pick<DirectoryFile, "buildings" | "tenants">> => ({
-  buildings: scenario.buildings.map(({ building: { access_points, id, name, time_zone } }) => ({
-    id,
-    name,
-    time_zone,
-    access_points: access_points.map((door) => ({ id: door.id, name: door.name }))
-  })),
-  tenants: scenario.buildings.flatMap(({ building }) =>
-    building.units.flatMap(({ id, label, tenant_ids }) =>
-      tenant_ids.map((tenant) => ({ id: tenant, building_id: building.id, unit: { id, label } }))
-    )
-  )
-})
+export const buildingsAndTenants = ({ sites }: Scenario): Places => {
+  const parts = sites.map(({ traffic }) => {
+    const { access_points, id, name, time_zone, units } = traffic().building
+    return {
+      building: { id, name, time_zone, access_points: access_points.map((door) => ({ id: door.id, name: door.name })) },
+      tenants: units.flatMap((unit) =>
+        unit.tenant_ids.map((tenant) => ({ id: tenant, building_id: id, unit: { id: unit.id, label: unit.label } }))
+      )
+    }
+  })
+  return { buildings: parts.map(({ building }) => building), tenants: parts.flatMap(({ tenants }) => tenants) }
+}
 
 /**
- * Returns the directory that a plan needs: its buildings and tenants, one client, and one user who administers all
- * buildings.
+ * Returns a directory of these buildings and tenants, with one client and one user who administers all buildings.
  */
-export const directoryOf = (scenario: Scenario, secrets: { readonly client: string; readonly user: string }) => {
-  const own = buildingsAndTenants(scenario)
+export const directoryOf = (own: Places, secrets: { readonly client: string; readonly user: string }) => {
   const buildings = own.buildings.map(({ id }) => id)
   return {
     clients: [

@@ -9,11 +9,10 @@ import type { Building, BuildingUse, FirstIds, Methods } from "../world/Building
 import { firstIdsOf, homesRoom, joined } from "../world/Building.ts"
 import { parseDay } from "../world/CalendarDate.ts"
 import { officeBuilding } from "../world/Office.ts"
-import { residentialBuilding } from "../world/Residential.ts"
-import type { BuildingTraffic, Scenario } from "./Scenario.ts"
-import { mostBuildings } from "./Scenario.ts"
+import { holdersPerFlat, residentialBuilding } from "../world/Residential.ts"
+import type { BuildingTraffic, Scenario, Site } from "./Scenario.ts"
 import type { BuildingDocument } from "./ScenarioDocument.ts"
-import { ScenarioDocument } from "./ScenarioDocument.ts"
+import { mostBuildings, ScenarioDocument } from "./ScenarioDocument.ts"
 
 /** An invalid scenario: what is wrong, and where (JSONPath, RFC 9535, like `$.buildings[0].name`). */
 export class InvalidScenario extends Schema.TaggedError<InvalidScenario>()("InvalidScenario", {
@@ -57,25 +56,33 @@ const methodsOf = (shares: {
 const useOf = ({ homes, offices, use }: BuildingDocument): BuildingUse =>
   use ?? (homes === undefined ? "office" : offices === undefined ? "residential" : "mixed")
 
-const buildingOf = (document: BuildingDocument, id: number, name: string, firstIds: FirstIds): Building | null => {
+const staffOf = ({ cleaners, employees, guards }: NonNullable<BuildingDocument["offices"]>) => ({
+  cleaners: cleaners ?? (employees < 30 ? 0 : Math.ceil(employees / 60)),
+  guards: guards ?? (employees < 300 ? 0 : 3)
+})
+
+const buildingOf = (document: BuildingDocument, id: number, name: string, firstIds: FirstIds): Building => {
   const { homes, offices, time_zone } = document
   const common = { id, name, time_zone, use: useOf(document) }
   const house =
     homes === undefined
       ? null
       : residentialBuilding({ ...common, ...homes, firstIds, methods: methodsOf(homes.entry_methods) })
-  if (offices === undefined) return house
-  const { employees } = offices
-  const rooms = officeBuilding({
-    ...common,
-    ...offices,
-    companies: Math.min(offices.companies, employees),
-    cleaners: offices.cleaners ?? (employees < 30 ? 0 : Math.ceil(employees / 60)),
-    guards: offices.guards ?? (employees < 300 ? 0 : 3),
-    firstIds: house === null ? firstIds : firstIdsOf(0, firstIds.tenant - 1 + homesRoom),
-    methods: methodsOf(offices.entry_methods)
-  })
-  return house === null ? rooms : joined(house, rooms)
+  const rooms =
+    offices === undefined
+      ? null
+      : officeBuilding({
+          ...common,
+          ...offices,
+          ...staffOf(offices),
+          companies: Math.min(offices.companies, offices.employees),
+          firstIds: house === null ? firstIds : firstIdsOf(0, firstIds.tenant - 1 + homesRoom),
+          methods: methodsOf(offices.entry_methods)
+        })
+  if (house !== null && rooms !== null) return joined(house, rooms)
+  const only = house ?? rooms
+  if (only === null) throw new Error("a building without homes and offices passed the check of the scenario")
+  return only
 }
 
 /** Share of people who slip in right behind another person without an event, with and without turnstiles (assumed). */
@@ -101,39 +108,40 @@ const flowsOf = ({ anomalies, flows, homes, offices }: BuildingDocument, buildin
   ]
 }
 
-/** Returns the building of a document with its flows. `firstIds` replaces the usual first ids, as in the demo. */
-export const resolveBuilding = (
-  document: BuildingDocument,
-  id: number,
-  name: string = document.name,
-  firstIds: FirstIds = firstIdsOf(id)
-): ReadonlyArray<BuildingTraffic> => {
-  const building = buildingOf(document, id, name, firstIds)
-  if (building === null) return []
-  const { devices, flows, holidays, homes, opening_hours = null } = document
-  return [
-    {
-      building,
-      flows: flowsOf(document, building),
-      calendar: {
-        dates: new Set(holidays.flatMap((text) => parseDay(text) ?? [])),
-        yearly: new Set(holidays.filter((text) => text.length === 5).map(monthDayOf))
-      },
-      devices,
-      away: homes === undefined ? null : { trips: flows.residents.trips, duration: flows.residents.trip_duration },
-      opening_hours
+const peopleOf = ({ homes, offices }: BuildingDocument): number => {
+  const staff = offices === undefined ? { cleaners: 0, guards: 0 } : staffOf(offices)
+  return Math.ceil((homes?.flats ?? 0) * holdersPerFlat) + (offices?.employees ?? 0) + staff.cleaners + staff.guards
+}
+
+/**
+ * Returns a function that makes the sites of a document's building. `firstIds` replaces the usual first ids, as in the
+ * demo.
+ */
+export const sitesOf = (document: BuildingDocument) => {
+  const { devices, flows, holidays, homes, opening_hours = null, time_zone } = document
+  const calendar = {
+    dates: new Set(holidays.flatMap((text) => parseDay(text) ?? [])),
+    yearly: new Set(holidays.filter((text) => text.length === 5).map(monthDayOf))
+  }
+  const away = homes === undefined ? null : { trips: flows.residents.trips, duration: flows.residents.trip_duration }
+  const people = peopleOf(document)
+  return (id: number, name: string = document.name, firstIds: FirstIds = firstIdsOf(id)): Site => ({
+    id,
+    time_zone,
+    people,
+    traffic: (): BuildingTraffic => {
+      const building = buildingOf(document, id, name, firstIds)
+      return { building, flows: flowsOf(document, building), calendar, devices, away, opening_hours }
     }
-  ]
+  })
 }
 
 /** Returns the ids and names of a document's buildings and their copies, repeated `times` times. */
 const placesOf = (document: ScenarioDocument, times: number) => {
   let next = 1
-  const places = document.buildings.flatMap((building, index) => {
-    const { copies, id = next, name } = building
+  const places = document.buildings.flatMap(({ copies, id = next, name }, index) => {
     next = id + copies
     return Array.from({ length: copies }, (_, copy) => ({
-      building,
       index,
       id: id + copy,
       name: copies === 1 ? name : `${name} ${copy + 1}`
@@ -150,12 +158,15 @@ const placesOf = (document: ScenarioDocument, times: number) => {
 }
 
 /** Returns the scenario of a document, with `times` copies of its buildings. Each copy has its own people. */
-export const resolve = (document: ScenarioDocument, times = 1): Scenario => ({
-  name: times === 1 ? document.name : `${times}\u00a0×\u00a0${document.name}`,
-  description: document.description,
-  buildings: placesOf(document, times).flatMap(({ building, id, name }) => resolveBuilding(building, id, name)),
-  events_per_day: document.events_per_day === undefined ? null : document.events_per_day * times
-})
+export const resolve = (document: ScenarioDocument, times = 1): Scenario => {
+  const sites = document.buildings.map(sitesOf)
+  return {
+    name: times === 1 ? document.name : `${times}\u00a0×\u00a0${document.name}`,
+    description: document.description,
+    sites: placesOf(document, times).flatMap(({ id, index, name }) => sites[index]?.(id, name) ?? []),
+    events_per_day: document.events_per_day === undefined ? null : document.events_per_day * times
+  }
+}
 
 const homeFlows: ReadonlyArray<string> = ["residents", "visitors", "parcels", "food"]
 
@@ -175,8 +186,11 @@ const furtherProblems = (document: ScenarioDocument, value: unknown, times: numb
       problems.push({ pointer: `/buildings/${index}`, detail: `has the id ${id} of another building` })
     owners.add(id)
   }
-  if (places.length * times > mostBuildings)
-    problems.push({ pointer: "/buildings", detail: `must be at most ${mostBuildings} buildings, including copies` })
+  if (places.length * times > mostBuildings) {
+    const most = Math.floor(mostBuildings / places.length)
+    const detail = `must be at most ${mostBuildings} buildings, including copies; they are ${places.length}${times === 1 ? "" : `, ${times} times, and ${most} times would fit`}`
+    problems.push({ pointer: "/buildings", detail })
+  }
   const written = Result.getOrElse(given(value), () => ({ buildings: [] })).buildings
   for (const [index, { homes, offices }] of document.buildings.entries()) {
     const pointer = `/buildings/${index}`

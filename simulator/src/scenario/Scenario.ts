@@ -5,9 +5,6 @@ import type { Building } from "../world/Building.ts"
 import type { Calendar } from "../world/CalendarDate.ts"
 import type { Devices, OpeningHours } from "./ScenarioDocument.ts"
 
-/** Maximum number of buildings in a scenario: event ids have nine bits for the building. */
-export const mostBuildings = 0x200
-
 /** A building with its flows. Flow names are unique. */
 export interface BuildingTraffic {
   readonly building: Building
@@ -21,25 +18,35 @@ export interface BuildingTraffic {
   readonly opening_hours: OpeningHours | null
 }
 
+/** Where a building is, and how to make it. A large scenario never has all its buildings in memory. */
+export interface Site {
+  readonly id: number
+  readonly time_zone: string
+  /** Expected number of people. */
+  readonly people: number
+  /** Makes the building, its people and its flows: the same at every call. */
+  readonly traffic: () => BuildingTraffic
+}
+
 export interface Scenario {
   readonly name: string
   /** Description in one line. */
   readonly description: string
   /** At most `mostBuildings`. */
-  readonly buildings: ReadonlyArray<BuildingTraffic>
+  readonly sites: ReadonlyArray<Site>
   /** Number of events on an average day of a usual week; null if not stated. */
   readonly events_per_day: number | null
 }
 
 /** Returns the time zone of all buildings; null if they are in several. */
-export const timeZoneOf = ({ buildings }: Scenario): string | null => {
-  const zones = new Set(buildings.map(({ building }) => building.time_zone))
+export const timeZoneOf = ({ sites }: Scenario): string | null => {
+  const zones = new Set(sites.map(({ time_zone }) => time_zone))
   const [zone = null] = zones
   return zones.size === 1 ? zone : null
 }
 
 /** Returns a function from a building's id to its time zone; UTC for unknown buildings. */
-export const zonesOf = ({ buildings }: Scenario): ((building: number) => string) => {
-  const zones = new Map<number, string>(buildings.map(({ building }) => [building.id, building.time_zone]))
+export const zonesOf = ({ sites }: Scenario): ((building: number) => string) => {
+  const zones = new Map(sites.map(({ id, time_zone }) => [id, time_zone]))
   return (building) => zones.get(building) ?? "UTC"
 }

@@ -29,12 +29,15 @@ import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 
 const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty" }))
 
+/** Maximum number of buildings in a scenario: event ids have at most seventeen bits for the building. */
+export const mostBuildings = 0x2_0000
+
 const setting = "a setting"
 
 /** Limits that follow from the size of ids. */
 const mostFlats = 400
 const mostCompanies = 90
-const mostCopies = 0x200
+const mostEntries = 0x200
 
 const methods = (swipe_to_open: number, pin: number, qr_code: number) => {
   const usual = { swipe_to_open, pin, qr_code }
@@ -84,42 +87,97 @@ const Offices = Schema.Struct({
   turnover: parameter(Share, 0.15, "Share of the people who leave in a year; each is replaced within 45 days")
 }).annotate({ description: "Companies and the people who work in them" })
 
-const Outages = Schema.Struct({
-  every: usually(Interval, "30d"),
-  down: lognormalOf(Duration, { median: "4m", sigma: 1 }, "Duration of an outage")
-})
+const outage = (every: string, median: string, sigma: number) => {
+  const down = { median, sigma }
+  const fields = { every: usually(Interval, every), down: lognormalOf(Duration, down, "Duration of an outage") }
+  return { fields, usual: { every, down } }
+}
+const ofController = outage("30d", "4m", 1)
+const ofSite = outage("120d", "45m", 1.6)
+const ofRegion = outage("180d", "40m", 1.2)
 
-const Flush = Schema.Struct({
-  per_second: usually(wholeBetween(1, 10_000), 20),
-  jitter: usually(ShortDuration, "500ms")
-})
+/** A struct whose members all have defaults, as a parameter with the same defaults. */
+const group = <Fields extends Schema.Struct.Fields>(
+  fields: Fields,
+  usual: Schema.Struct<Fields>["Encoded"],
+  description: string,
+  source?: string
+) => parameter(Schema.Struct(fields), usual, description, source)
 
-const Clocks = Schema.Struct({
-  deviation: usually(Duration, "0s"),
-  wrong: usually(Share, 0),
-  wrong_deviation: usually(Duration, "90s"),
-  drift: usually(Rate, 20),
-  set_every: usually(Interval, "90d")
-})
+const usualClocks = {
+  resolution: "1s",
+  deviation: "300ms",
+  wrong: 0.02,
+  wrong_deviation: "90s",
+  drift: 20,
+  set_every: "90d"
+} as const
+const usualDelay = { openings: { median: "600ms", sigma: 0.8 }, calls: { median: "150ms", sigma: 0.5 } } as const
+const usualRepeats = { share: 0.001, new_id: 0.25, after: "30s" } as const
+const usualAlarms = { held: 0.01, forced: 0.003 } as const
 
 const DeviceParameters = Schema.Struct({
-  outages: parameter(
-    Outages,
-    { every: "30d", down: { median: "4m", sigma: 1 } },
-    "How often a controller (four doors and their panels) is offline on average, and for how long. An offline controller stores openings and sends them later; calls are not possible. Controllers restart each night between 3:00 and 5:00 local time, which ends an outage. `every` is 1m or more, or 0s for never"
+  outages: group(
+    ofController.fields,
+    ofController.usual,
+    "How often a controller (four doors and their panels) is offline alone, on average, and for how long, at most 14d. An offline controller stores openings and sends them later; calls are not possible. `every` is 1m or more, or 0s for never"
   ),
-  flush: parameter(
-    Flush,
+  site_outages: group(
+    ofSite.fields,
+    ofSite.usual,
+    "As `outages`, for the uplink of the whole building: every sixth outage lasts more than four hours, some last days",
+    "vendors describe uplinks that fail for all controllers of a site, for up to months (Verkada); frequency and duration assumed"
+  ),
+  region_outages: group(
+    { ...ofRegion.fields, return_within: usually(ShortDuration, "1m") },
+    { ...ofRegion.usual, return_within: "1m" },
+    "As `outages`, for all buildings of a `region` at the same time (a mobile network, or the vendor's cloud). Nineteen of twenty buildings are back `return_within` after its end, at most 1h"
+  ),
+  region: parameter(Schema.String, "", "Name of the building's region. Default: all buildings of a time zone", setting),
+  buffer: parameter(
+    wholeBetween(1, 100_000),
+    10_000,
+    "Number of events that an offline controller stores. When it is full, the oldest are lost",
+    "2,000 (SAFR) to months of events (Verkada); value assumed"
+  ),
+  flush: group(
+    { per_second: usually(wholeBetween(1, 10_000), 20), jitter: usually(ShortDuration, "500ms") },
     { per_second: 20, jitter: "500ms" },
     "Events per second that a controller sends after an outage, and the maximum random delay of each event (which can change their order), at most 1h"
   ),
-  clocks: parameter(
-    Clocks,
-    { deviation: "0s", wrong: 0, wrong_deviation: "90s", drift: 20, set_every: "90d" },
-    "Errors of the controllers' clocks, which show in logged_at. `deviation`: standard deviation after a clock is set, each night and after each outage. `wrong`: share of clocks that are set only by hand; `wrong_deviation` and `set_every`: their standard deviation and how often they are set. `drift`: standard deviation of the drift in between, in millionths",
-    "20 millionths are usual for quartz crystals; the rest is assumed"
+  delay: group(
+    {
+      openings: lognormalOf(ShortDuration, usualDelay.openings, "Delay of openings"),
+      calls: lognormalOf(ShortDuration, usualDelay.calls, "Delay of calls")
+    },
+    usualDelay,
+    "Time from an opening or a call to its publication, while the controller is online",
+    "openings arrive 0.1 to 5 s later (load tests of vendors' clouds); distribution assumed"
+  ),
+  repeats: group(
+    { share: usually(Share, 0.001), new_id: usually(Share, 0.25), after: usually(ShortDuration, "30s") },
+    usualRepeats,
+    "Share of the openings that a controller uploads again because it lost the answer; the share of these that get a new id (labelled `repeated`); and the mean time until then"
+  ),
+  alarms: group(
+    { held: usually(Share, 0.01), forced: usually(Share, 0.003) },
+    usualAlarms,
+    "Openings after which the door is held open (release_status Held open, 30 to 90 s later), and openings after which the door contact reports a forced door, as when somebody leaves without a request to exit. Shares of all openings"
+  ),
+  clocks: group(
+    {
+      resolution: usually(ShortDuration, "1s"),
+      deviation: usually(Duration, "300ms"),
+      wrong: usually(Share, 0.02),
+      wrong_deviation: usually(Duration, "90s"),
+      drift: usually(Rate, 20),
+      set_every: usually(Interval, "90d")
+    },
+    usualClocks,
+    "The controllers' clocks, which show in logged_at. `resolution`: unit of the times in the log. `deviation`: standard deviation after a clock is set, each night and after each outage. `wrong`: share of clocks that are set only by hand; `wrong_deviation` and `set_every`: their standard deviation and how often they are set. `drift`: standard deviation of the drift in between, in millionths",
+    "20 millionths are usual for quartz crystals, whole seconds for controllers' logs; the rest is assumed"
   )
-}).annotate({ description: "Faults of devices: outages, late sending and wrong clocks" })
+}).annotate({ description: "Devices and their faults: outages, late and repeated sending, alarms and wrong clocks" })
 export type Devices = Readonly<typeof DeviceParameters.Type>
 
 const OpeningHours = Schema.Struct({ from: Clock, to: Clock })
@@ -158,7 +216,7 @@ export const BuildingDocument = Schema.Struct({
     })
   ),
   copies: parameter(
-    wholeBetween(1, mostCopies),
+    wholeBetween(1, mostBuildings),
     1,
     "Number of buildings like this one, with consecutive ids and their own people",
     setting
@@ -191,7 +249,12 @@ export const BuildingDocument = Schema.Struct({
     setting
   ),
   anomalies: parameter(AnomalyParameters, {}, "Number of anomalies per building and thirty days", setting),
-  devices: parameter(DeviceParameters, {}, "Faults of devices: outages, late sending and wrong clocks", setting)
+  devices: parameter(
+    DeviceParameters,
+    {},
+    "Devices and their faults: outages, late and repeated sending, alarms and wrong clocks",
+    setting
+  )
 })
 export type BuildingDocument = typeof BuildingDocument.Type
 
@@ -208,7 +271,7 @@ export const ScenarioDocument = Schema.Struct({
     .annotate({ description: "The buildings" })
     .check(
       Schema.isMinLength(1, { message: "must have at least one building" }),
-      Schema.isMaxLength(mostCopies, { message: `must have at most ${mostCopies} buildings` })
+      Schema.isMaxLength(mostEntries, { message: `must have at most ${mostEntries} entries; use \`copies\` for more` })
     )
 })
 export type ScenarioDocument = typeof ScenarioDocument.Type

@@ -13,7 +13,15 @@ import { hour } from "../world/LocalTime.ts"
 import type { FlowDay } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
 import type { Access } from "./Occurrence.ts"
-import { attendance, memberOccurrences, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
+import {
+  attendance,
+  exitParameter,
+  memberOccurrences,
+  memberParameters,
+  shiftOf,
+  shifts,
+  shiftTimes
+} from "./Members.ts"
 import type { Shift } from "./Members.ts"
 import {
   clockTime,
@@ -53,9 +61,14 @@ export const EmployeeParameters = Schema.Struct({
   ),
   day_variation: parameter(
     Share,
-    0.15,
-    "Coefficient of variation of the day factor for the number of people who come",
-    "shape as for outsiders; value assumed, 0.15 to 0.20"
+    0.04,
+    "Coefficient of variation of the day factor for the number of people who come. That people decide alone adds 3 % in an office of 1,000",
+    "shape as for outsiders; value assumed"
+  ),
+  weather: parameter(
+    Share,
+    0.04,
+    "Coefficient of variation of the factor of a day's weather, traffic and school holidays, which all buildings of a time zone share"
   ),
   arrives: clockTime(
     "08:50",
@@ -95,6 +108,7 @@ export const EmployeeParameters = Schema.Struct({
     0.005,
     "14.8 % of US full-time workers don't work a day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198); fewer in offices, values assumed"
   ),
+  exits: exitParameter,
   ...memberParameters
 }).annotate({ description: "People who work here" })
 
@@ -186,7 +200,7 @@ export const employeeOccurrences = (context: FlowDay<EmployeeFlow>): IterableIte
   const { building, flow, weekday } = context
   const rng = rngFor(context, "days")
   const shiftRng = rngFor(context, "shifts")
-  const present = attendance(context, ofWeekday(flow.attendance, weekday), flow.day_variation)
+  const present = attendance(context, ofWeekday(flow.attendance, weekday), flow.day_variation, flow.weather)
   let last: WorkingDay | null = null
   let company: Lunch | null = null
   const [lobby] = building.access_points
@@ -220,5 +234,6 @@ export const employeeOccurrences = (context: FlowDay<EmployeeFlow>): IterableIte
       if (!isOut) add(clock, floor)
     }
     if (flow.exits_logged || entrance.kind === "garage") add(today.leaves, entrance)
+    else if (chance(own, flow.exits)) add(today.leaves, entrance, "exit")
   })
 }

@@ -39,6 +39,8 @@ export interface FlowDay<F> {
   readonly weekday: number
   /** Substream for all random numbers of this flow on this day. */
   readonly substream: Substream
+  /** Substream of the day's weather, which all buildings of a time zone share. */
+  readonly weather: Substream
   /** Factor for the number of people. */
   readonly rateScale: number
   readonly nextId: () => number

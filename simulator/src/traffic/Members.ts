@@ -1,7 +1,7 @@
 /** Common behaviour of all credential holders: they come on most days and open doors themselves. */
 import { Schema } from "effect"
 import { between, chance, dayFactor } from "../random/Distribution.ts"
-import type { Rng } from "../random/Substream.ts"
+import { Rng } from "../random/Substream.ts"
 import type { AccessPoint, Duty, EntryMethod, Person } from "../world/Building.ts"
 import { elapsedAt } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
@@ -19,6 +19,13 @@ export const memberParameters = {
   ),
   other_method: parameter(Share, 0.08, "Share of openings in which people who usually open in another way use a PIN")
 }
+
+/** Parameter of the flows of people who leave without a credential. */
+export const exitParameter = parameter(
+  Share,
+  0.1,
+  "Share of departures without a credential that a button or a motion sensor logs (entry_method request_to_exit)"
+)
 
 interface MemberFlow {
   readonly name: FlowName
@@ -134,7 +141,7 @@ export function* memberOccurrences(
           if (door === null) return
           const elapsed = elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))
           note(elapsed, person, door, role)
-          if (flow.denied.share === 0) return
+          if (flow.denied.share === 0 || role === "exit") return
           addDenials(flow.denied, denials, clumsy[index] ?? 1, (before) => {
             note(Math.max(0, elapsed - before), person, door, null)
           })
@@ -147,24 +154,31 @@ export function* memberOccurrences(
   const methods = rngFor(context, "methods")
   for (const { door, elapsed, person, role } of passages) {
     const entry_method: EntryMethod = chance(methods, flow.other_method) ? "pin" : person.method
+    const isExit = role === "exit"
     yield {
       _tag: "Access",
       time: day.start + elapsed,
       id: context.nextId(),
       flow: flow.name,
       building_id: building.id,
-      tenant_ids: person.tenant_ids,
+      tenant_ids: isExit ? [] : person.tenant_ids,
       role: role ?? "other",
       label: role === null ? "denied" : null,
       cause: null,
       access_point: door,
-      entry_method,
+      entry_method: isExit ? "request_to_exit" : entry_method,
       release_status: role === null ? "Denied" : "Unlocked",
-      name: person.name
+      name: isExit ? "Unknown" : person.name
     }
   }
 }
 
-/** Returns the probability that a person comes on this day: the usual probability times a random factor for the day. */
-export const attendance = (context: FlowDay<unknown>, usual: number, variation: number): number =>
-  Math.min(1, usual * dayFactor(rngFor(context, "day factor"), variation))
+/**
+ * Returns the probability that a person comes on this day: the usual probability times a random factor for the building
+ * and one for the weather.
+ */
+export const attendance = (context: FlowDay<unknown>, usual: number, variation: number, weather: number): number =>
+  Math.min(
+    1,
+    usual * dayFactor(rngFor(context, "day factor"), variation) * dayFactor(new Rng(context.weather), weather)
+  )

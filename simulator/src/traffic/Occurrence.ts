@@ -5,10 +5,10 @@ import type { FlowName } from "./Flow.ts"
 
 /**
  * Role of a person in a group that comes or goes together. A leader comes at an individual time and can be alone; a
- * follower comes right behind. `arrival` is the first arrival of the day or the arrival of an outsider, and `lunch` is
+ * follower comes right behind. An `exit` is a request to exit, which needs no credential. `arrival` is the first arrival of the day or the arrival of an outsider, and `lunch` is
  * the exit at noon.
  */
-export type Role = "other" | "arrival leader" | "arrival follower" | "lunch leader" | "lunch follower"
+export type Role = "other" | "exit" | "arrival leader" | "arrival follower" | "lunch leader" | "lunch follower"
 
 /** Kinds of anomaly, which are also their labels. */
 export const anomalyKinds = [
@@ -32,8 +32,8 @@ interface Common {
   /** Tenants whose unit or credential is involved; none for strangers. */
   readonly tenant_ids: ReadonlyArray<TenantId>
   readonly role: Role
-  /** Ground truth for detectors: the kind of anomaly, or `denied`, else null. */
-  readonly label: AnomalyKind | "denied" | null
+  /** Ground truth for detectors: the kind of anomaly, `denied`, or `repeated` for a second upload, else null. */
+  readonly label: AnomalyKind | "denied" | "repeated" | null
   /** Id of the call that led to this opening or repeated ring. */
   readonly cause: number | null
 }
@@ -51,7 +51,7 @@ export interface Call extends Common {
 export interface Access extends Common {
   readonly _tag: "Access"
   readonly access_point: AccessPoint
-  readonly entry_method: EntryMethod | "none"
+  readonly entry_method: EntryMethod | "none" | "request_to_exit"
   readonly release_status: "Unlocked" | "Denied" | "Held open" | "Forced"
   /** Holder of the credential. */
   readonly name: string

@@ -11,6 +11,9 @@ import type { Rng } from "../random/Substream.ts"
 import type { Building, Person, UnitUse } from "../world/Building.ts"
 import { fullName } from "../world/Building.ts"
 import { isWeekend, seasonFactor } from "../world/CalendarDate.ts"
+import type { LocalDay } from "../world/LocalDay.ts"
+import { timeOfDay } from "../world/LocalDay.ts"
+import { hour } from "../world/LocalTime.ts"
 import { credentialShare } from "../world/Residential.ts"
 import { arrivals, dayShape } from "./DayShape.ts"
 import type { FlowDay, FlowName } from "./Flow.ts"
@@ -20,6 +23,7 @@ import type { OutsiderUsual } from "./OutsiderDefaults.ts"
 import { outsiderDefaults } from "./OutsiderDefaults.ts"
 import {
   assumed,
+  Clock,
   factorsByWeekday,
   GroupShare,
   lognormalOf,
@@ -75,6 +79,11 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
       "Share of arrivals at the main entrance; others go to any panel"
     ),
     answered: parameter(Share, usual.answered, "Probability that a call is answered, unless the household is away"),
+    answered_at: parameter(
+      Schema.Array(Schema.Struct({ from: Clock, to: Clock, share: Share })).check(Schema.isMaxLength(24)),
+      [],
+      "Times of day (`from`, `to`) in which another `share` of calls is answered. By default none, because calls ring on phones, which people carry with them"
+    ),
     answer: lognormalOf(ShortDuration, usual.answer, "Time from the ring to the answer; `median` is at most 1h"),
     // Annotations apply to the last check of a schema, so this wraps `ShortDuration` in a schema without checks.
     ring_out: parameter(
@@ -163,6 +172,15 @@ const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDa
   return null
 }
 
+/** Returns the probability that a call at an instant is answered. */
+const answeredShare = ({ answered, answered_at }: OutsiderFlow, day: LocalDay, time: number): number => {
+  if (answered_at.length === 0) return answered
+  const clock = (timeOfDay(day, time - day.start) / hour) % 24
+  const isIn = ({ from, to }: { readonly from: number; readonly to: number }) =>
+    from <= to ? clock >= from && clock < to : clock >= from || clock < to
+  return answered_at.find(isIn)?.share ?? answered
+}
+
 /** Returns the occurrences of a visit that begins at a given time, in order. */
 const visit = (
   context: FlowDay<OutsiderFlow>,
@@ -217,7 +235,7 @@ const visit = (
     })
     first ??= id
     const answer = Math.min(lognormal(rng, flow.answer), flow.ring_out)
-    if (chance(rng, flow.answered) && !roster.isAway(unit, day.number)) {
+    if (chance(rng, answeredShare(flow, day, time)) && !roster.isAway(unit, day.number)) {
       const unlocked = time + Math.floor(answer + Math.min(lognormal(rng, flow.unlock), longestWait))
       if (chance(rng, flow.unlocked)) {
         const name = host.name

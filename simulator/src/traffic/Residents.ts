@@ -12,7 +12,15 @@ import { clockAt, dayShape } from "./DayShape.ts"
 import type { FlowDay } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
 import type { Access } from "./Occurrence.ts"
-import { attendance, memberOccurrences, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
+import {
+  attendance,
+  exitParameter,
+  memberOccurrences,
+  memberParameters,
+  shiftOf,
+  shifts,
+  shiftTimes
+} from "./Members.ts"
 import type { ClockTime } from "./Parameter.ts"
 import {
   clockTime,
@@ -117,6 +125,7 @@ export const ResidentParameters = Schema.Struct({
     "Share of people on foot who follow somebody through the open door without an event",
     "assumed; only vendors' claims exist (40 to 60 % of entrants)"
   ),
+  exits: exitParameter,
   ...memberParameters
 }).annotate({ description: "People who live here" })
 
@@ -188,13 +197,14 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
 export const residentOccurrences = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
   const { building, day, flow, roster, weekday } = context
   const rng = rngFor(context, "days")
-  const active = attendance(context, flow.active, flow.day_variation)
+  const active = attendance(context, flow.active, flow.day_variation, 0)
   return memberOccurrences(context, "resident", (person, add) => {
     if (!chance(rng, active) || roster.isAway(person.unit, day.number)) return
     const absences = absencesOf(rng, flow, weekday, person)
     const drives = person.entrance.kind === "garage"
     for (const { back, out } of absences) {
       if (drives) add(out, person.entrance)
+      else if (chance(rng, flow.exits)) add(out, person.entrance, "exit")
       if (drives || !chance(rng, flow.tailgating)) add(back, person.entrance)
     }
     for (let uses = poisson(rng, flow.room_uses); uses > 0; uses--) {

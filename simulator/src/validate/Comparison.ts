@@ -3,7 +3,7 @@
  * right behind another person. The reference is four plans of the scenario for the same period.
  */
 import { Effect } from "effect"
-import { forEachYielding, records } from "../plan/Plan.ts"
+import { forEachRecord } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { zonesOf } from "../scenario/Scenario.ts"
@@ -90,12 +90,12 @@ export const compareWithScenario = Effect.fnUntraced(function* (
   const options = { ...spanOf(profile, scenario), rateScale }
   const references = yield* Effect.forEach([1_000_001, 1_000_002, 1_000_003, 1_000_004], (seed) => {
     const reference = new Profile()
-    const made = forEachYielding(records(scenario, { ...options, seed }), (record) => {
+    const made = forEachRecord(scenario, { ...options, seed }, (record) => {
       reference.add(ofRecord(record))
     })
     return Effect.as(made, reference)
   })
-  const own = new Set<number>(scenario.buildings.map(({ building }) => building.id))
+  const own = new Set(scenario.sites.map(({ id }) => id))
   const strangers = [...profile.buildings].filter(([id]) => !own.has(id))
   const mean = references.reduce((sum, { count }) => sum + count, 0) / references.length
   const behind = references.reduce((sum, { behind }) => sum + behind, 0) / references.length

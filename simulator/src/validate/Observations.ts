@@ -1,6 +1,6 @@
 /** Counts the events of a building. Memory grows with doors and people, but not with events. */
 import type { LogEntry } from "../plan/AccessLog.ts"
-import type { Recorded } from "../plan/Controllers.ts"
+import type { Recorded } from "../plan/Devices.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"
 import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
@@ -46,17 +46,17 @@ export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
 }
 
 /** Returns the row for an entry of an access log. */
-export const ofEntry = ({ door, isCall, isDenied, isDelivery, isFromApp, person, time, unit }: LogEntry): Row => ({
-  at: time,
+export const ofEntry = ({ at, door, id, isDelivery, kind, method, person, time, unit }: LogEntry): Row => ({
+  at,
   logged_at: time,
   building: 0,
-  isCall,
-  id: null,
+  isCall: kind === "call",
+  id,
   door,
   unit,
   person: holder(person, !isDelivery),
-  isFromApp,
-  isDenied
+  isFromApp: kind === "opening" && method === "app",
+  isDenied: kind === "denied"
 })
 
 /** Maximum time from a call to the opening of the door. */
@@ -64,6 +64,9 @@ const longestAnswer = 10 * minute
 
 /** Maximum time between two rings of the same visitor. */
 const longestVisit = 2 * minute
+
+/** More openings of one door within this time than people can walk through it, in milliseconds. */
+const crowd = { openings: 10, within: 5 * second } as const
 
 /** Maximum gap at one door between people of a group, and minimum time for a person to get to another door. */
 export const closeBehind = 2.5 * second
@@ -144,8 +147,12 @@ export class Observations {
   passages = 0
   twoPlaces = 0
   wholeMinutes = 0
-  wholeSeconds = 0
-  repeatedIds = 0
+  /** Ids of different events; and events that came twice, with the same id or without. */
+  reusedIds = 0
+  repeated = 0
+  hasIds = false
+  /** Openings too close to others at the same door. */
+  crowded = 0
   outOfOrder = 0
   personDays = 0
   uses = 0
@@ -153,9 +160,11 @@ export class Observations {
   readonly comings = Array.from({ length: 288 }, () => 0)
   readonly spacing = { events: new Evenness(0), calls: new Evenness(0), openings: new Evenness(closeBehind) }
   readonly #gaps = { last: Number.NaN, count: 0, sum: 0, squares: 0 }
-  readonly #ids = { calls: new Set<number | string>(), accesses: new Set<number | string>() }
+  /** Time in the device's log of each id. */
+  readonly #ids = { calls: new Map<number | string, number>(), accesses: new Map<number | string, number>() }
   readonly #calls = new Map<string, { readonly time: number; isAnswered: boolean }>()
-  readonly #doors = new Map<string, number>()
+  /** Times of the latest openings of each door, and how many there were. */
+  readonly #doors = new Map<string, { readonly latest: Array<number>; count: number }>()
   readonly #people = new Map<string, { readonly time: number; readonly door: string; readonly day: number }>()
   #previous = -Infinity
 
@@ -170,10 +179,8 @@ export class Observations {
     this.#previous = at
     this.first = Math.min(this.first, logged_at)
     this.last = Math.max(this.last, logged_at)
-    const ids = isCall ? this.#ids.calls : this.#ids.accesses
-    if (id !== null && ids.size === ids.add(id).size) this.repeatedIds++
+    if (id !== null) this.#addId(isCall ? this.#ids.calls : this.#ids.accesses, id, logged_at)
     if (logged_at % minute === 0) this.wholeMinutes++
-    if (logged_at % second === 0) this.wholeSeconds++
     const wall = logged_at + offsetAt(logged_at, this.#zone)
     const day = Math.floor(wall / dayMillis)
     const clock = wall - day * dayMillis
@@ -189,6 +196,14 @@ export class Observations {
     }
     if (isCall) this.#addCall(row, hourOfDay)
     else this.#addAccess(row, day, clock, isWorking)
+  }
+
+  #addId(ids: Map<number | string, number>, id: number | string, logged_at: number): void {
+    this.hasIds = true
+    const known = ids.get(id)
+    if (known === undefined) ids.set(id, logged_at)
+    else if (known === logged_at) this.repeated++
+    else this.reusedIds++
   }
 
   #addGap(time: number): void {
@@ -233,12 +248,12 @@ export class Observations {
       return
     }
     this.spacing.openings.add(door, time)
-    if (Math.abs(time - (this.#doors.get(door) ?? -Infinity)) <= closeBehind) this.behind++
-    this.#doors.set(door, time)
+    this.#addAtDoor(door, time, isDenied)
     if (person === "" || isDenied) return
     this.passages++
     const key = `${unit} ${person}`
     const last = this.#people.get(key)
+    if (last?.door === door && last.time === time) this.repeated++
     if (last !== undefined && last.door !== door && Math.abs(time - last.time) < soonest) this.twoPlaces++
     if (last?.day !== day) {
       this.personDays++
@@ -247,6 +262,25 @@ export class Observations {
     }
     this.uses++
     this.#people.set(key, { time, door, day })
+  }
+
+  #addAtDoor(door: string, time: number, isDenied: boolean): void {
+    const own = this.#doors.get(door) ?? { latest: [], count: 0 }
+    this.#doors.set(door, own)
+    if (Math.abs(time - (own.latest.at(-1) ?? -Infinity)) <= closeBehind) this.behind++
+    own.latest.push(time)
+    if (isDenied) return
+    own.count++
+    if (own.latest.length < crowd.openings) return
+    const first = own.latest.shift() ?? -Infinity
+    if (Math.abs(time - first) <= crowd.within) this.crowded++
+  }
+
+  /** Number of doors, and share of the openings that are at the busiest of them. */
+  get doors(): { readonly count: number; readonly busiest: number } {
+    const counts = [...this.#doors.values()].map(({ count }) => count)
+    const all = counts.reduce((sum, count) => sum + count, 0)
+    return { count: counts.length, busiest: Math.max(0, ...counts) / Math.max(1, all) }
   }
 
   /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 for random events, 1 for bursts. */

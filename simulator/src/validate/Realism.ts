@@ -5,6 +5,7 @@
 import { columns } from "@doorhook/core"
 import type { BuildingUse } from "../world/Building.ts"
 import { buildingUses } from "../world/Building.ts"
+import { dayMillis } from "../world/LocalTime.ts"
 import bands from "./bands.json" with { type: "json" }
 import type { Evenness, Observations } from "./Observations.ts"
 
@@ -62,9 +63,20 @@ export interface Expectation {
   readonly shifts: { readonly early: number; readonly late: number; readonly night: number } | null
   /** Opening hours in local time; null for the usual hours of the use. */
   readonly opening: { readonly from: number; readonly to: number } | null
+  /** Number of flats, employees or rooms; null if unknown. */
+  readonly size: number | null
+  /** Whether each row has a time of publication and an id, as the lines of a plan do. */
+  readonly isPlan: boolean
 }
 
-export const unknownBuilding: Expectation = { name: "", use: null, shifts: null, opening: null }
+export const unknownBuilding: Expectation = {
+  name: "",
+  use: null,
+  shifts: null,
+  opening: null,
+  size: null,
+  isPlan: true
+}
 
 type Measure = keyof typeof bands
 
@@ -100,6 +112,11 @@ const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record
   const { weekday, weekend } = seen.days
   const working = sumOf(seen.workingHours)
   const ratio = seen.byKindOfDay.weekend / weekend / (seen.byKindOfDay.weekday / weekday)
+  const { size } = expectation
+  const days = (seen.last - seen.first) / dayMillis
+  const perDay = (count: number) =>
+    size === null || days < 0.8 ? null : mean(count / Math.max(1, days) / size, seen.count, 100)
+  const doors = seen.doors
   return {
     night_share: share(inHours(seen.hours, quiet), seen.count, 200),
     night_calls: share(inHours(seen.callHours, quiet), seen.calls, 30),
@@ -111,7 +128,10 @@ const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record
     behind_share: share(seen.behind, seen.accesses - seen.fromApp, 200),
     denied_share: share(seen.denied, seen.accesses, 200),
     uses_per_day: mean(seen.uses / Math.max(1, seen.personDays), seen.personDays, 50),
-    burstiness: mean(seen.burstiness, seen.count, 100)
+    burstiness: mean(seen.burstiness, seen.count, 100),
+    events_a_day: perDay(seen.count),
+    visits_a_day: perDay(seen.visits),
+    busiest_door: doors.count < 2 ? null : mean(doors.busiest, seen.openings, 200)
   }
 }
 
@@ -135,7 +155,9 @@ const widened = (measure: Measure, [low, high]: readonly [number, number], { shi
 /** Formats a value as a time of day, a share, or a number. */
 export const shown = (measure: Measure, value: number): string => {
   if (measure === "coming") return `${Math.floor(value)}:${`${Math.floor((value % 1) * 60)}`.padStart(2, "0")}`
-  return measure.endsWith("share") || measure === "night_calls" ? `${(value * 100).toFixed(1)} %` : value.toFixed(2)
+  return measure.endsWith("share") || measure === "night_calls" || measure === "busiest_door"
+    ? `${(value * 100).toFixed(1)} %`
+    : value.toFixed(2)
 }
 
 /** Returns the limits of a measure for a use; null if the measure has none. */
@@ -190,7 +212,7 @@ const evenness = (name: string, { count, mean }: Evenness): Check => {
   }
 }
 
-const atMost = (name: string, hits: number, of: number, least: number, most: number, meaning: string): Check =>
+export const atMost = (name: string, hits: number, of: number, least: number, most: number, meaning: string): Check =>
   of < least
     ? skipped(name, `Too few to judge: needs ${least}.`)
     : {
@@ -205,7 +227,7 @@ const atMost = (name: string, hits: number, of: number, least: number, most: num
  * Checks one building for traffic that is impossible in any building. With a `rateScale` above 1, several people share
  * a name.
  */
-const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check> => {
+const checksOfAny = (seen: Observations, rateScale: number, isPlan: boolean): ReadonlyArray<Check> => {
   const { count, hours } = seen
   const quietest = Math.min(
     ...hours.map((_, at) =>
@@ -218,8 +240,28 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
   const isLong = seen.days.weekend + seen.days.weekday >= 2 || seen.last - seen.first > 0.8 * 86_400_000
   const twoPlaces = "people at two doors at once"
   return [
-    never("events out of order", seen.outOfOrder, "`at` must never decrease."),
-    never("ids used twice", seen.repeatedIds, "Ids must be unique within their resource type."),
+    ...(isPlan ? [never("events out of order", seen.outOfOrder, "`at` must never decrease.")] : []),
+    seen.hasIds
+      ? never("ids used twice", seen.reusedIds, "Ids must be unique within their resource type.")
+      : skipped("ids used twice", "The log has no ids; name their column with --columns id=HEADING."),
+    atMost(
+      "events uploaded twice",
+      seen.repeated,
+      count,
+      20,
+      0.02,
+      "More events come twice, with the same id or as a second opening of the same door by the same person at the same time, than devices that lost an answer explain."
+    ),
+    rateScale > 1
+      ? skipped("openings in a crowd", "With --rate-scale above 1, several people stand for one.")
+      : atMost(
+          "openings in a crowd",
+          seen.crowded,
+          seen.openings,
+          20,
+          0.002,
+          "Ten or more openings of one door within five seconds: nobody can open and pass it that often."
+        ),
     atMost(
       "doors opened from the app without a call",
       seen.withoutCall,
@@ -276,7 +318,7 @@ const order = { FAIL: 0, PASS: 1, SKIP: 2 } as const
  */
 export const realismChecks = (observed: ReadonlyArray<Observed>, rateScale = 1): ReadonlyArray<Check> => {
   const all = observed.flatMap(({ expectation, seen }) =>
-    [...checksOfAny(seen, rateScale), ...checksByUse(seen, expectation)].map((check) => ({
+    [...checksOfAny(seen, rateScale, expectation.isPlan), ...checksByUse(seen, expectation)].map((check) => ({
       check,
       building: expectation.name
     }))

@@ -1,17 +1,17 @@
 /** Checks events from any source: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV. */
 import { DurationText } from "@doorhook/core"
 import { Effect, Result, Schema, Stream } from "effect"
-import type { LogEntry } from "../plan/AccessLog.ts"
-import { forEachYielding, longestDuration, records } from "../plan/Plan.ts"
+import type { AccessLog } from "../plan/AccessLog.ts"
+import { forEachRecord, longestDuration } from "../plan/Plan.ts"
 import { InvalidLine, readLine } from "../plan/EventRow.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
-import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
+import type { BuildingTraffic, Scenario, Site } from "../scenario/Scenario.ts"
 import type { BuildingUse } from "../world/Building.ts"
 import { compareWithScenario, Profile } from "./Comparison.ts"
 import type { Check } from "./Realism.ts"
 import { Observations } from "./Observations.ts"
 import type { Expectation, Observed } from "./Realism.ts"
-import { realismChecks, unknownBuilding } from "./Realism.ts"
+import { atMost, realismChecks, unknownBuilding } from "./Realism.ts"
 import type { Row } from "./Observations.ts"
 import { ofEntry, ofEvent, ofRecord } from "./Observations.ts"
 
@@ -21,38 +21,51 @@ export interface Judgement {
   readonly use: BuildingUse | null
   readonly zone: string
   readonly rateScale: number
+  /** Number of flats, employees or rooms of a log's building; null if unknown. */
+  readonly size: number | null
+  /** Whether the events come from a plan or from lines of NDJSON, which have times of publication and ids. */
+  readonly isPlan: boolean
 }
 
-const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic): Expectation => ({
+/** Returns the number by which the events of a building are counted: its flats, its employees, or both kinds of people. */
+const sizeOf = ({ people, units, use }: BuildingTraffic["building"]): number => {
+  if (use === "residential") return units.filter((unit) => unit.use === "home").length
+  const employees = people.filter(({ duty }) => duty === "employee").length
+  return use === "mixed" ? people.length : Math.max(1, employees)
+}
+
+const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic, rateScale: number): Expectation => ({
   name: building.name,
   use: building.use,
   shifts: flows.find((flow) => flow._tag === "Employees")?.shifts ?? null,
-  opening: opening_hours
+  opening: opening_hours,
+  size: sizeOf(building) * rateScale,
+  isPlan: true
 })
 
 /** Counts rows by building, and checks the counts. */
 class Judge {
   readonly profile = new Profile()
   readonly #observed = new Map<number, Observed>()
-  readonly #known: ReadonlyMap<number, BuildingTraffic>
+  readonly #known: ReadonlyMap<number, Site>
   readonly #judgement: Judgement
 
   constructor(judgement: Judgement) {
     this.#judgement = judgement
-    this.#known = new Map(judgement.scenario?.buildings.map((traffic) => [traffic.building.id, traffic]))
+    this.#known = new Map(judgement.scenario?.sites.map((site) => [site.id, site]))
   }
 
   add(row: Row): void {
     this.profile.add(row)
     let own = this.#observed.get(row.building)
     if (own === undefined) {
-      const traffic = this.#known.get(row.building)
-      const { use, zone } = this.#judgement
+      const traffic = this.#known.get(row.building)?.traffic()
+      const { isPlan, rateScale, size, use, zone } = this.#judgement
       own = {
         expectation:
           traffic === undefined
-            ? { ...unknownBuilding, name: `building ${row.building}`, use }
-            : { ...expectationOf(traffic), use: use ?? traffic.building.use },
+            ? { ...unknownBuilding, name: `building ${row.building}`, use, size, isPlan }
+            : { ...expectationOf(traffic, rateScale), use: use ?? traffic.building.use, isPlan },
         seen: new Observations(traffic?.building.time_zone ?? zone)
       }
       this.#observed.set(row.building, own)
@@ -68,8 +81,8 @@ class Judge {
 /** Checks all events of a plan. */
 export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const { rateScale = 1 } = options
-  const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale })
-  yield* forEachYielding(records(scenario, options), (record) => {
+  const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale, size: null, isPlan: true })
+  yield* forEachRecord(scenario, options, (record) => {
     judge.add(ofRecord(record))
   })
   return judge.checks()
@@ -116,14 +129,28 @@ class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBu
 }
 
 /** Checks an access log, alone or against a scenario of one building. */
-export const judgeLog = Effect.fnUntraced(function* (entries: ReadonlyArray<LogEntry>, judgement: Judgement) {
+export const judgeLog = Effect.fnUntraced(function* ({ counts, entries }: AccessLog, judgement: Judgement) {
   const { scenario } = judgement
-  if (scenario !== null && scenario.buildings.length !== 1)
-    return yield* new SeveralBuildings({ count: scenario.buildings.length })
-  const building = scenario?.buildings[0]?.building.id ?? 0
+  if (scenario !== null && scenario.sites.length !== 1)
+    return yield* new SeveralBuildings({ count: scenario.sites.length })
+  const building = scenario?.sites[0]?.id ?? 0
   const judge = new Judge(judgement)
-  yield* forEachYielding(entries, (entry) => {
-    judge.add({ ...ofEntry(entry), building })
-  })
-  return yield* finish(judge, judgement)
+  for (const entry of entries) judge.add({ ...ofEntry(entry), building })
+  const { checks, count } = yield* finish(judge, judgement)
+  const of = Math.max(1, counts.rows)
+  return {
+    checks: [
+      atMost(
+        "rows out of order",
+        counts.outOfOrder,
+        of,
+        1,
+        0.05,
+        "Controllers upload openings late after an outage, but not that many. The file may have another order than that of upload."
+      ),
+      atMost("rows repeated", counts.repeated, of, 1, 0.01, "The same rows are in the log several times."),
+      ...checks
+    ],
+    count
+  }
 })

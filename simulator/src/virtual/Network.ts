@@ -15,8 +15,8 @@ import type { Process } from "../clock/Process.ts"
 import type { VirtualTime } from "../clock/VirtualTime.ts"
 import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
-import { Receiver } from "../receivers/Receiver.ts"
-import { describedFor, modelFor } from "../receivers/ReceiverText.ts"
+import type { Receiver } from "../receivers/Receiver.ts"
+import { describedFor, receiversOf } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { Ledger, Tracked } from "../results/Ledger.ts"
 import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
@@ -42,6 +42,8 @@ export interface NetworkOptions {
   readonly receivers: ReadonlyArray<ReceiverRule>
   readonly settings: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">
   readonly workers: number
+  /** Processor time that a process needs for one request, in milliseconds. */
+  readonly cpu: number
   /** Beginning of the run, in milliseconds since the epoch. */
   readonly beginning: number
   /** Called when a request has begun, with the time until its end in milliseconds. */
@@ -64,13 +66,18 @@ export class Network {
   /** Open requests of each process. */
   readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
+  /** Virtual time until which the processor of each process is busy. */
+  readonly #busyUntil = new Map<number, number>()
   /** Number of an integration's slots that retries may use in one process. */
   readonly #retryPlaces: number
+  readonly #receiverOf: (place: number, url: string) => Receiver
 
   constructor(options: NetworkOptions) {
     this.#options = options
     const share = Math.floor(options.settings.concurrencyPerIntegration / options.workers)
     this.#retryPlaces = concurrencyFor(laneOf(builtInTypes.access_log, 1), share)
+    const stream = child(options.seed, "receiver")
+    this.#receiverOf = receiversOf(options.receivers, (name) => new Rng(child(stream, name)))
   }
 
   /** Targets whose integrations still exist. */
@@ -79,13 +86,12 @@ export class Network {
   }
 
   add(planned: PlannedIntegration, integration: Integration): void {
-    const { measurements, receivers, seed } = this.#options
+    const { measurements, receivers } = this.#options
     const { id, configuration } = integration
-    const rng = new Rng(child(child(seed, "receiver"), configuration.url))
     const target: Target = {
       planned,
       integration,
-      receiver: new Receiver(modelFor(receivers, planned.place), rng),
+      receiver: this.#receiverOf(planned.place, configuration.url),
       totals: measurements.integration(id, planned.name, describedFor(receivers, planned.place)),
       open: 0
     }
@@ -110,8 +116,11 @@ export class Network {
     return Transport.make({
       send: (request, done) => {
         let isOpen = true
-        this.#carry(process, request, (result) => {
-          if (isOpen) done(result)
+        this.#afterWork(process, () => {
+          if (!isOpen) return
+          this.#carry(process, request, (result) => {
+            if (isOpen) done(result)
+          })
         })
         return () => {
           isOpen = false
@@ -120,12 +129,26 @@ export class Network {
     })
   }
 
+  /** Sends a request once the processor of a process has done its earlier work and that for this request. */
+  #afterWork(process: Process, send: () => void): void {
+    const { cpu, ledger, time } = this.#options
+    if (cpu === 0) return send()
+    const until = Math.max(time.now, this.#busyUntil.get(process.number) ?? 0) + cpu
+    this.#busyUntil.set(process.number, until)
+    const wait = Math.floor(until) - time.now
+    if (wait <= 0) return send()
+    ledger.busy(time.wall + wait)
+    time.after(wait, () => {
+      if (process.alive) send()
+    })
+  }
+
   /** Cuts off the open requests of a process that died. */
   cutOff(process: Process): void {
     for (const { target, tracked } of this.#openBy.get(process.number) ?? []) {
       this.#open--
       target.open--
-      if (tracked !== null) this.#options.ledger.cutOff(tracked, this.#options.time.wall)
+      if (tracked !== null) this.#options.ledger.cutOff(tracked)
     }
     this.#openBy.delete(process.number)
   }

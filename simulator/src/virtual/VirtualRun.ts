@@ -48,6 +48,8 @@ export interface VirtualOptions {
   readonly retry: DeliverySettingsShape["retry"]
   readonly ackTimeout: number
   readonly workers: number
+  /** Processor time of a process for one request, in milliseconds. */
+  readonly cpu?: number
   /** Interval at which a process dies in the middle of a request; null for never. */
   readonly crashEvery: number | null
   /** Interval at which an integration is deleted and replaced by a new one; null for never. */
@@ -122,6 +124,7 @@ export class VirtualWorld {
   #awakeUntil = 0
   #crashIsDue = false
   #published = 0
+  #turn = 0
   /**
    * Publications that are not accepted yet: their number, those that a process is working on, and those waiting for a
    * process.
@@ -150,7 +153,9 @@ export class VirtualWorld {
     )
     this.#settings = settings
     const timeOf = (instant: number) => instant - beginning
-    this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })
+    // A request that waits for the processor is sent this much later than the engine decided.
+    const tolerance = Math.ceil((options.cpu ?? 0) * settings.concurrency)
+    this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance, slack })
     this.#network = new Network({
       time,
       seed: this.#seed,
@@ -159,6 +164,7 @@ export class VirtualWorld {
       receivers,
       settings,
       workers,
+      cpu: options.cpu ?? 0,
       beginning,
       begun: (process, elapsed) => {
         if (!this.#crashIsDue) return
@@ -210,7 +216,7 @@ export class VirtualWorld {
     this.time.runUntilWall(at, this)
     if (this.isStopped) return
     this.measurements.plan(at - beginning)
-    this.measurements.start(at - beginning, this.time.wall - beginning, null)
+    this.measurements.start(at - beginning, this.time.wall - beginning, null, event.resource_type)
     this.#unaccepted++
     // Without crashes, no answer is lost, so publications need no idempotency key.
     const key = crashEvery === null ? null : `run-${this.#published++}`
@@ -231,7 +237,9 @@ export class VirtualWorld {
   }
 
   #send(publication: Publication): void {
-    const engine = this.#world.ready[0]
+    // A load balancer takes the processes in turn. A process sends what it has published while its queue has room.
+    const { ready } = this.#world
+    const engine = ready[this.#turn++ % Math.max(1, ready.length)]
     if (engine === undefined) return void this.#waiting.push(publication)
     const { at, event, key } = publication
     const began = this.time.wall
@@ -244,7 +252,7 @@ export class VirtualWorld {
         if (Exit.isFailure(exit)) return this.#refused(publication, Cause.squash(exit.cause))
         this.#unaccepted--
         const { wall } = this.time
-        this.measurements.accept(wall - at, wall - began, wall - this.#options.beginning)
+        this.measurements.accept(wall - at, wall - began, wall - this.#options.beginning, event.resource_type)
       }
     )
   }
@@ -362,6 +370,7 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
     )
   )
   time.runUntilWall(end, world)
+  world.measurements.isLoading = false
   const last = time.wall + drain
   while (!world.isSettled && time.wall < last) {
     yield* stopped

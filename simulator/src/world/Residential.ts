@@ -29,6 +29,9 @@ const flatSizes: ReadonlyArray<readonly [dwellers: number, share: number]> = [
 /** Share of dwellers who hold a credential. The others are children (assumed). */
 export const credentialShare = 0.8
 
+/** Expected number of credential holders of a flat. */
+export const holdersPerFlat = flatSizes.reduce((sum, [dwellers, share]) => sum + dwellers * share, 0) * credentialShare
+
 /**
  * Shares of residents who come by car or through the courtyard, and of household members with the same surname
  * (assumed).

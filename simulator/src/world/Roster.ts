@@ -51,7 +51,9 @@ export class Roster {
   readonly #trips: Substream
   readonly #away: Away | null
   readonly #terms: Array<Term | undefined> = []
-  readonly #blocks = new Map<string, ReadonlyArray<readonly [from: number, until: number]>>()
+  readonly #blocks = new Map<number, ReadonlyArray<readonly [from: number, until: number]>>()
+  /** Households whose people have not changed for years, by unit, and the end of the year for which that is known. */
+  readonly #settled = new Map<number, number>()
   #block = Number.NaN
 
   constructor({ id, people, staffing }: Building, away: Away | null, substream: Substream) {
@@ -83,14 +85,17 @@ export class Roster {
   }
 
   #termOn(place: number, first: Person, { methods, turnover }: Staffing, day: number): Term {
+    const year = Math.floor(day / yearDays)
+    const isHousehold = first.duty === "resident"
+    if (isHousehold && this.#settled.get(first.unit.id) === year)
+      return { from: year * yearDays, until: (year + 1) * yearDays, person: first }
     // All people of a household move at the same time.
-    const key = first.duty === "resident" ? `unit ${first.unit.id}` : place
+    const key = isHousehold ? `unit ${first.unit.id}` : place
     const substream = child(this.#changes, key)
     const changeIn = (year: number) => {
       const rng = new Rng(child(substream, year))
       return chance(rng, turnover) ? { at: year * yearDays + rng.below(yearDays), rng } : null
     }
-    const year = Math.floor(day / yearDays)
     let until = (year + 1) * yearDays
     for (let back = 0; back <= yearsBack; back++) {
       const change = changeIn(year - back)
@@ -103,9 +108,10 @@ export class Roster {
       if (day < settled) return { from: change.at, until: Math.min(settled, until), person: null }
       const surname = familyName(change.rng)
       const rng = new Rng(child(child(substream, year - back), place))
-      const name = first.duty === "resident" ? memberName(rng, surname) : fullName(rng)
+      const name = isHousehold ? memberName(rng, surname) : fullName(rng)
       return { from: settled, until, person: { ...first, name, ...traitsOf(rng, first.duty, methods) } }
     }
+    if (isHousehold && until === (year + 1) * yearDays) this.#settled.set(first.unit.id, year)
     return { from: year * yearDays, until, person: first }
   }
 
@@ -121,7 +127,7 @@ export class Roster {
   }
 
   #tripsOf(unit: number, block: number): ReadonlyArray<readonly [from: number, until: number]> {
-    const key = `${unit} ${block}`
+    const key = unit * 0x1_0000 + block
     const known = this.#blocks.get(key)
     if (known !== undefined || this.#away === null) return known ?? []
     const { duration, trips } = this.#away

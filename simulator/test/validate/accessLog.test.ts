@@ -6,11 +6,11 @@ import type { LogOptions } from "../../src/plan/AccessLog.ts"
 import { toIso } from "../../src/plan/PlannedEvent.ts"
 
 const zone = "Europe/Berlin"
-const options: LogOptions = { zone, named: {}, dates: "month-first" }
+const options: LogOptions = { zone, named: {}, values: new Map(), dates: "month-first" }
 
 describe("logs", () => {
   const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
-    Result.getOrThrow(readLog(text, { ...options, ...own }))
+    Result.getOrThrow(readLog(text, { ...options, ...own })).entries
 
   const failure = (text: string, own: Partial<LogOptions> = {}) => {
     const result = readLog(text, { ...options, ...own })
@@ -46,13 +46,13 @@ describe("logs", () => {
     const text = "Time,Door,User,Unit,Type\n2026-03-02 08:00,Gate,Bo,1A,Intercom\n"
     const entries = entriesOf(text, { named: { method: "Type" } })
     assert.deepStrictEqual(
-      entries.map(({ isCall, isFromApp }) => [isCall, isFromApp]),
-      [[false, true]]
+      entries.map(({ kind, method }) => [kind, method]),
+      [["opening", "app"]]
     )
     const both = entriesOf(text.replace("Unit", "Event").replace("1A", "ring"), { named: { method: "Type" } })
     assert.deepStrictEqual(
-      both.map(({ isCall, isFromApp }) => [isCall, isFromApp]),
-      [[true, true]]
+      both.map(({ kind, method }) => [kind, method]),
+      [["call", "app"]]
     )
   })
 
@@ -85,9 +85,9 @@ describe("logs", () => {
 
   it.each([
     ["Entering", false],
-    ["String", false],
-    ["Recalled", false],
     ["access", false],
+    ["Zutritt gewährt", false],
+    ["Türruf", true],
     ["ring", true],
     ["Intercom call", true],
     ["intercomCallStarted", true],
@@ -95,7 +95,7 @@ describe("logs", () => {
   ])("recognize %j as a call: %j", (kind, isCall) => {
     const entries = entriesOf(`time,kind\n2026-03-02 08:00,${kind}\n`)
     assert.deepStrictEqual(
-      entries.map((entry) => entry.isCall),
+      entries.map((entry) => entry.kind === "call"),
       [isCall]
     )
   })
@@ -108,7 +108,7 @@ describe("logs", () => {
     ["App", true],
     ["remoteOpen", true]
   ])("recognize the method %j as the app: %j", (method, isFromApp) => {
-    assert.strictEqual(entriesOf(`time,method\n2026-03-02 08:00,${method}\n`)[0]?.isFromApp, isFromApp)
+    assert.strictEqual(entriesOf(`time,method\n2026-03-02 08:00,${method}\n`)[0]?.method === "app", isFromApp)
   })
 
   it.each([

@@ -1,5 +1,5 @@
 /**
- * Measures how much faster than real time the simulator runs the engine.
+ * Measures how fast the simulator runs the engine on virtual time.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
@@ -14,8 +14,11 @@ import { rounded } from "../harness/Statistics.ts"
 
 const name = "virtual"
 
-/** The target, in simulated days per second. */
-const wanted = 30
+/** The target, in deliveries per second. */
+const wanted = 30_000
+
+/** Deliveries a day of a small and of a large world: one house with four integrations, and 10,000 houses of 60 flats. */
+const worlds = { small: 1_000, large: 2_600_000 } as const
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
@@ -30,9 +33,16 @@ interface Report {
 /** Simulates a number of days in a separate process, and reads the report. */
 const simulate = Effect.fnUntraced(function* (days: number) {
   const file = join(yield* temporaryFolder, "report.json")
-  const args = ["simulate", "run", "--virtual", "--duration", `${days}d`, "--tenant-integrations", "0", ...workload]
+  const args = ["simulate", "run", "--virtual", "--duration", `${days}d`, "--tenant-integrations", "0", "--cpu", "0ms"]
   yield* Effect.promise(() =>
-    promisify(execFile)(process.execPath, ["--conditions=source", command, ...args, "--report", `json=${file}`])
+    promisify(execFile)(process.execPath, [
+      "--conditions=source",
+      command,
+      ...args,
+      ...workload,
+      "--report",
+      `json=${file}`
+    ])
   )
   const report: Report = JSON.parse(readFileSync(file, "utf8"))
   return report
@@ -44,13 +54,13 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const more: Record<string, number> = {}
   for (let round = 0; round < roundsOf(options, 3); round++) {
     const { took, totals } = yield* simulate(days)
-    finding.ours.push((days * 1_000) / took)
+    const rate = (totals.deliveries * 1_000) / took
+    finding.ours.push(rate)
     finding.peer.push(wanted)
-    more["deliveries_a_day"] = rounded(totals.deliveries / days)
+    more["days_per_second_small_world"] = rounded(rate / worlds.small)
+    more["seconds_per_day_large_world"] = rounded(worlds.large / rate)
     more["days"] = days
-    process.stderr.write(
-      `round ${round + 1}: ${rounded((days * 1_000) / took)} days/s, ${Math.round(totals.deliveries / days)} deliveries a day\n`
-    )
+    process.stderr.write(`round ${round + 1}: ${Math.round(rate)} deliveries/s\n`)
   }
   return [{ ...finding, more }]
 })
@@ -58,16 +68,16 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 1,
-  summary: "simulated days per second, with the whole engine on virtual time and 1,000 deliveries a day",
+  summary: "deliveries per second of the whole engine on virtual time",
   compares:
-    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, a store in memory and modelled receivers. Every delivery is checked against four rules. The rate is simulated days divided by elapsed time.",
+    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, a store in memory and modelled receivers. Every delivery is checked against four rules. The rate is the number of deliveries divided by elapsed time. Beside it: days per second of this world of 1,000 deliveries a day, and seconds per day of 10,000 houses of 60 flats.",
   leavesOut:
     "Heartbeats and polls of an idle engine (virtual time jumps to the next due event), starting the process, signatures, and failing receivers.",
   lines: {
     [name]: {
-      ours: "simulated days/s",
+      ours: "deliveries/s on virtual time",
       peer: `the target of ${wanted}`,
-      unit: "days/s",
+      unit: "1/s",
       goal: { is: "at least", ratio: 2 }
     }
   },

@@ -145,7 +145,7 @@ const reader = PublishRequest.readerOf(builtInTable)
 /**
  * Makes this process's service a target of the simulator. Records every accepted event, even if the run is interrupted.
  */
-const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target<never> => ({
+const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target => ({
   name: "the demo's service",
   greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
   publish: (events, key) =>
