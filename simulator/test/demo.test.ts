@@ -48,7 +48,8 @@ describe("demo traffic", () => {
       assert.isAbove(seen.length, 150)
       for (const { event, at } of seen) {
         assert.strictEqual(new Date(at).toISOString(), event.at)
-        assert.strictEqual(event.data.logged_at, event.at)
+        // Devices publish after some seconds, and some of their clocks are wrong.
+        assert.closeTo(Date.parse(event.data.logged_at), at, 300_000)
       }
       assert.deepStrictEqual(new Set(seen.map(({ event }) => event.building_id)), new Set([1, 2]))
       assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 6)

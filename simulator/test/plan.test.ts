@@ -26,7 +26,7 @@ const golden: Readonly<Record<string, string>> = {
   quiet: "e27ecc58cb88c83e79f216c61ac38bc8a153ac871d26b1391ebe73b4505726ff",
   "night-watch": "a42cd2daccfbbbb8a24e81d2be8d3788b0b9e889acf2859bc66a353db5090325",
   "design-peak": "d40c900ae8756cefbfe4d884e8a187895caceb427e810b9a8ae6da90ded66c3e",
-  demo: "a9c7d652b2429b01b36e0760445c40148c5513c1a6e18012a74d03f0f3014847"
+  demo: "ae7e42658a779190a9e3a0898456a39a75d3213d7d8c889364fa28b4d69ca010"
 }
 
 const linesOf = (scenario: Scenario, options: PlanOptions) =>

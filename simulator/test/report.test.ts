@@ -138,7 +138,7 @@ describe.skipIf(path === null)("the report in a browser", () => {
 
 const Report = Schema.fromJsonString(
   Schema.Struct({
-    schemaVersion: Schema.Literal(2),
+    schemaVersion: Schema.Literal(3),
     verdict: Schema.Literals(["pass", "fail"]),
     interval: Schema.Int,
     totals: Schema.Record(Schema.String, Schema.NullOr(Schema.Finite)),
