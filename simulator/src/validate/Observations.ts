@@ -191,7 +191,8 @@ export class Observations {
     if (isWorking) this.workingHours[hourOfDay] = (this.workingHours[hourOfDay] ?? 0) + 1
     // Excludes events that were sent long after they happened, because these always come in bursts.
     if (Math.abs(at - logged_at) < minute) {
-      this.spacing.events.add("", logged_at)
+      // Controllers log whole seconds, which would make the gaps of a busy building even.
+      this.spacing.events.add("", at)
       this.#addGap(logged_at)
     }
     if (isCall) this.#addCall(row, hourOfDay)
