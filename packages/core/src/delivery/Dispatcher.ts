@@ -400,7 +400,7 @@ class DeliveringDispatcher {
     const batch = this.#worker.records.take()
     if (batch === undefined) return Effect.void
     const recorded = Effect.onExit(this.#storeBatch(batch), (exit) => {
-      this.#afterBatch(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      this.#afterBatch(batch.isStale || (Exit.isFailure(exit) && Cause.hasDies(exit.cause)))
       return Effect.void
     })
     return Effect.flatMap(recorded, (pause) => (pause > 0 ? Effect.sleep(pause) : Effect.void))
@@ -422,6 +422,7 @@ class DeliveringDispatcher {
         }),
       onSuccess: (answer) => {
         this.#postpone(answer.postponed, at)
+        batch.isStale = answer.applied.size < batch.outcomes.length
         if (answer.hasDueDeliveries) timer.noteDue(at)
         for (const { settlement } of batch.outcomes)
           if (settlement.next_attempt_at !== null) timer.noteDue(settlement.next_attempt_at)
@@ -456,15 +457,16 @@ class DeliveringDispatcher {
   }
 
   /**
-   * Cleans up after a batch. After a defect, the next heartbeat does not list the batch's deliveries, so the store
-   * releases them.
+   * Cleans up after a batch. After a defect or a stale outcome, the next heartbeat does not list the batch's deliveries, so
+   * the store releases them. A stale outcome may have been recorded before, by a call whose answer was lost. Then a claim
+   * whose answer was lost, too, may have leased the delivery again.
    */
-  #afterBatch(hasDefect: boolean): void {
+  #afterBatch(isInDoubt: boolean): void {
     const { recordedAll, records, storeFailures } = this.#worker
     if (records.isUnderWay) {
       records.over(this.#worker.now())
       // Called only after `over`: until then, the deliveries of the batch count as this worker's.
-      if (hasDefect) this.#worker.noteLostAnswer()
+      if (isInDoubt) this.#worker.noteLostAnswer()
       // The failure is cleared after a defect too: if no results are left to record, no later batch would clear it.
       storeFailures.clear("settle")
     }

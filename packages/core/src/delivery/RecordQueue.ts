@@ -36,6 +36,8 @@ export interface Batch {
   readonly tries: number
   /** Whether the store has refused it. */
   readonly isRefused: boolean
+  /** Whether the store found an outcome stale. */
+  isStale: boolean
 }
 
 /** A batch that is set aside, and when it is repeated, in milliseconds since the epoch. */
@@ -216,5 +218,6 @@ const newBatch = (worker: string): Batch => ({
   outcomes: [],
   releases: [],
   tries: 0,
-  isRefused: false
+  isRefused: false,
+  isStale: false
 })
