@@ -200,11 +200,12 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const names = ended.map(([name]) => name)
     history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: names, holds: holds?.ids ?? null })
     if (leased.size > 0) {
-      // An outcome may have been recorded at the same moment. The delivery then has one more attempt.
+      // An outcome may have been recorded at the same moment. The delivery then has one more attempt, or has ended.
       const ids: Array<DeliveryId> = []
       for (const [id, attempts] of leased) {
         const delivery = (yield* deliveries.find(id))?.delivery
-        if (delivery?.state !== "delivering" && delivery?.attempts === attempts) ids.push(id)
+        const isWaiting = delivery?.state === "pending" || delivery?.state === "retrying"
+        if (isWaiting && delivery.attempts === attempts) ids.push(id)
       }
       if (ids.length > 0) history.add({ kind: "released", engine, why: "lapsed", ids })
     }
