@@ -133,6 +133,8 @@ export type Fact =
   | {
       readonly kind: "released"
       readonly engine: number
+      /** The worker that returned them, or that sent the heartbeat. */
+      readonly worker: string
       readonly why: "given_back" | "lapsed"
       readonly ids: ReadonlyArray<DeliveryId>
     }

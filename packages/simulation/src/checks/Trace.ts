@@ -300,8 +300,10 @@ export const traceOf = (outcome: Outcome): Trace => {
         break
       case "released":
         for (const id of entry.ids) {
+          // A worker that has lost its lease may still return it, which changes nothing.
+          if (entry.why === "given_back" && holders.get(id)?.worker !== entry.worker) continue
           deliveries.get(id)?.released.push(entry.at)
-          if (entry.why === "lapsed" || holders.get(id)?.engine === entry.engine) holders.delete(id)
+          holders.delete(id)
         }
         break
       case "heartbeat":

@@ -154,7 +154,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     }
     if (releases.length > 0) {
       const ids = releases.map(({ delivery_id }) => delivery_id)
-      history.add({ kind: "released", engine, why: "given_back", ids })
+      history.add({ kind: "released", engine, worker, why: "given_back", ids })
     }
     if (settlements.length === outcomes.settlements.length) return settled
     const free = new Set(settlements)
@@ -207,7 +207,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         const isWaiting = delivery?.state === "pending" || delivery?.state === "retrying"
         if (isWaiting && delivery.attempts === attempts) ids.push(id)
       }
-      if (ids.length > 0) history.add({ kind: "released", engine, why: "lapsed", ids })
+      if (ids.length > 0) history.add({ kind: "released", engine, worker, why: "lapsed", ids })
     }
     return membership
   })
