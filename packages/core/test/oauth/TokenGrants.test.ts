@@ -498,10 +498,13 @@ describe("refreshing", () => {
   const secondUses: ReadonlyArray<
     readonly [string, (second: TokenResponse) => Effect.Effect<unknown, unknown, AuthorizationServer>]
   > = [
-    ["after a minute", () => TestClock.adjust(60_000)],
-    ["once the new access token was used", ({ access_token }) => authenticate(access_token)]
+    ["refuses an old refresh token after a minute, and revokes its grant", () => TestClock.adjust(60_000)],
+    [
+      "refuses an old refresh token once the new access token was used, and revokes its grant",
+      ({ access_token }) => authenticate(access_token)
+    ]
   ]
-  it.effect.each(secondUses)("refuses an old refresh token %s, and revokes its grant", ([, wait]) =>
+  it.effect.each(secondUses)("%s", ([, wait]) =>
     Effect.gen(function* () {
       const first = yield* obtainPublicTokens
       const second = yield* token(refreshOf(first.refresh_token))
@@ -591,9 +594,13 @@ describe("refreshing", () => {
 
   const { clients } = directoryValue
   it.effect.each([
-    ["client", { clients: clients.filter(({ id }) => id !== "c1") }, "invalid_client"],
-    ["user", { users: [] }, "invalid_grant"]
-  ] as const)("is refused if the %s no longer exists, and so are access tokens and codes", ([, left, error]) =>
+    [
+      "is refused if the client no longer exists, and so is the access token",
+      { clients: clients.filter(({ id }) => id !== "c1") },
+      "invalid_client"
+    ],
+    ["is refused if the user no longer exists, and so is the access token", { users: [] }, "invalid_grant"]
+  ] as const)("%s", ([, left, error]) =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens
       const code = yield* obtainCode(authorizeC1)
