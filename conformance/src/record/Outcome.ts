@@ -491,6 +491,20 @@ export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> =>
   )
 
 /**
+ * Finds the first attempt that a limit of the receiver refused. An event that was refused again shows no limit: the
+ * receiver may refuse everything.
+ */
+const limitedAttempt = ({ attempts }: Trace, criteria: Criteria): number =>
+  attempts.findIndex(
+    (refused) =>
+      isLimited(refused) &&
+      attempts.some(
+        (other) =>
+          other.event === refused.event && !isLimited(other) && classify(other.exchange, criteria) === "acknowledged"
+      )
+  )
+
+/**
  * Makes a limit of the receiver that was seen anywhere in the run a WARN of one requirement that passed: of R-ACK-01, or
  * if that was not tested, of the first one. Which cases meet the limit depends on the speed of the machine.
  */
@@ -499,7 +513,7 @@ const withLimit = (
   { criteria, runs }: Pick<Evidence, "criteria" | "runs">
 ): ReadonlyArray<Outcome> => {
   const limited = runs.flatMap((run) => {
-    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: trace.attempts.findIndex(isLimited) }))
+    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: limitedAttempt(trace, criteria) }))
     return seen.filter(({ attempt }) => attempt !== -1)
   })
   const [first] = limited
