@@ -494,15 +494,13 @@ export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> =>
  * Finds the first attempt that a limit of the receiver refused. An event that was refused again shows no limit: the
  * receiver may refuse everything.
  */
-const limitedAttempt = ({ attempts }: Trace, criteria: Criteria): number =>
-  attempts.findIndex(
-    (refused) =>
-      isLimited(refused) &&
-      attempts.some(
-        (other) =>
-          other.event === refused.event && !isLimited(other) && classify(other.exchange, criteria) === "acknowledged"
-      )
+const limitedAttempt = ({ attempts }: Trace, criteria: Criteria): number => {
+  const accepted = attempts.filter(
+    (attempt) => !isLimited(attempt) && classify(attempt.exchange, criteria) === "acknowledged"
   )
+  const events = new Set(accepted.map(({ event }) => event))
+  return attempts.findIndex((attempt) => isLimited(attempt) && events.has(attempt.event))
+}
 
 /**
  * Makes a limit of the receiver that was seen anywhere in the run a WARN of one requirement that passed: of R-ACK-01, or
