@@ -121,7 +121,9 @@ describe("the operator's commands", () => {
       /^delivery dlv_1 is being sent to integration 1, .*\nsee the outcome with: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
     )
     yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
-    yield* eventually("it is told", print("notifications", "list", "--after", "1"), (text) => /recovered/.test(text))
+    yield* eventually("the notification of the recovery", print("notifications", "list", "--after", "1"), (text) =>
+      /recovered/.test(text)
+    )
     assert.strictEqual(yield* print("notifications", "list", "--integration", "7"), "no notifications\n")
     assert.match(
       yield* print("deliveries", "list", "--state", "exhausted"),

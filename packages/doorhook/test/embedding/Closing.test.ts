@@ -113,9 +113,9 @@ describe("closing", () => {
     }
     const answer = yield* Effect.promise(() => fetch(`${url}/health/live`))
     assert.strictEqual(answer.status, 503)
-    const told: Array<unknown> = []
-    Reflect.apply(doorhook.node, undefined, [{ url: "/health/live" }, {}, (error: unknown) => told.push(error)])
-    assert.strictEqual(Reflect.get(Object(told[0]), "code"), "closed")
+    const errors: Array<unknown> = []
+    Reflect.apply(doorhook.node, undefined, [{ url: "/health/live" }, {}, (error: unknown) => errors.push(error)])
+    assert.strictEqual(Reflect.get(Object(errors[0]), "code"), "closed")
   })
 })
 

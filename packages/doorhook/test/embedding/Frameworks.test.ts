@@ -151,9 +151,9 @@ describe("doorhook on", () => {
       request.on("end", () => next()).resume()
     })
     const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
-    const told = yield* json(answer)
-    assert.deepInclude(told, { code: "body_consumed" })
-    assert.match(JSON.stringify(told), /Mount doorhook.node earlier/)
+    const problem = yield* json(answer)
+    assert.deepInclude(problem, { code: "body_consumed" })
+    assert.match(JSON.stringify(problem), /Mount doorhook.node earlier/)
   })
 
   live("a web request whose body was already read is refused with instructions", function* () {
@@ -173,9 +173,9 @@ describe("doorhook on", () => {
       const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
       assert.strictEqual(answer.status, 500)
       const id = answer.headers.get("x-request-id")
-      const told = yield* json(answer)
-      assert.nestedPropertyVal(told, "errors[0].id", id)
-      assert.notInclude(JSON.stringify(told), "Mount")
+      const problem = yield* json(answer)
+      assert.nestedPropertyVal(problem, "errors[0].id", id)
+      assert.notInclude(JSON.stringify(problem), "Mount")
       assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node earlier.*request_id=${id}$`))
     }
   )

@@ -119,14 +119,14 @@ describe("in one router", () => {
         Layer.provide(Doorhook.layer({ database: "memory", publicUrl }, Doorhook.directoryOf(directory)))
       )
     const requests = [["/doors/health/live"], ["/health/live"], ["/own"]] as const
-    const told = yield* answersOf(served("https://house.example/doors"), requests)
+    const seen = yield* answersOf(served("https://house.example/doors"), requests)
     assert.deepStrictEqual(
-      told.answers.map(([, status]) => status),
+      seen.answers.map(([, status]) => status),
       [200, 404, 200]
     )
-    assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
+    assert.isTrue(seen.answers[0]?.[2].some(([name]) => name === "x-request-id"))
     // effect/http logs only the request to the host's own route.
-    assert.lengthOf(told.lines, 1)
+    assert.lengthOf(seen.lines, 1)
     const untold = yield* answersOf(served("https://house.example"), requests)
     assert.deepStrictEqual(
       untold.answers.map(([, status]) => status),

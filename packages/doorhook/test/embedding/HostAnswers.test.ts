@@ -342,7 +342,7 @@ describe("a host's functions", () => {
       lines.length = 0
       yield* Effect.promise(() => doorhook.publish(event))
       yield* eventually(
-        "it is told",
+        "the flaw is logged",
         Effect.sync(() => lines.join("\n")),
         (text) => text.includes(flaw)
       )

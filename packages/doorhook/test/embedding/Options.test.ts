@@ -184,7 +184,7 @@ describe("options", () => {
     const { doorhook } = yield* startIntegrated({ logger, retry: { access_log: [] } }, () => 500)
     yield* Effect.promise(() => doorhook.publish(event))
     yield* eventually(
-      "it is told",
+      "a warning is logged",
       Effect.sync(() => lines.length),
       (count) => count > 0
     )

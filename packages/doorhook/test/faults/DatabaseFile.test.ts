@@ -214,12 +214,12 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
     const { url } = yield* mount(doorhook)
     yield* Effect.promise(() => doorhook.publish(event))
     for (const part of parts) rmSync(`${file}${part}`)
-    const told = yield* eventually(
+    const refusal = yield* eventually(
       "noticed",
       Effect.promise(() => fetch(`${url}/health/ready`)),
       ({ status }) => status === 503
     )
-    assert.match(yield* Effect.promise(() => told.text()), /doors\.db or its log was deleted/)
+    assert.match(yield* Effect.promise(() => refusal.text()), /doors\.db or its log was deleted/)
     const { code, message, status } = yield* codeOf(doorhook.publish(event))
     assert.deepStrictEqual([code, status], ["store_lost", 503])
     assert.match(message, /doors\.db or its log was deleted, moved or replaced.*start this process again/)
