@@ -74,13 +74,23 @@ export const crashRows: WrongReceivers = {
     ],
     "leases-run-out": [
       "After a pause of a second, treats its work as abandoned and forgets that it was done.",
-      (_, { ledger }) => {
+      (correct, { ledger }) => {
         let last = Date.now()
-        setInterval(() => {
-          if (Date.now() - last > 1_000) setTimeout(() => ledger.forget("true"), 50)
-          last = Date.now()
-        }, 50).unref()
-        return {}
+        let resumed = 0
+        const look = (): void => {
+          const now = Date.now()
+          if (now - last > 1_000) resumed = now
+          last = now
+        }
+        setInterval(look, 50).unref()
+        return {
+          keep: async (key, ...given) => {
+            look()
+            const isNew = await correct.keep(key, ...given)
+            if (last - resumed < 1_000) ledger.forget("key = ?", key)
+            return isNew
+          }
+        }
       },
       { level: 3 }
     ]

@@ -13,7 +13,7 @@ import { startNode } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { publishInSql, untilDelivered, startApp, readiness } from "./harness/Apps.ts"
 import { codeOf, directory as functions, event, integrate, live, mount, start } from "./harness/Embedded.ts"
-import { integrate as integrateAsThirdParty } from "./harness/Delivering.ts"
+import { end, integrate as integrateAsThirdParty } from "./harness/Delivering.ts"
 import { directory } from "./harness/KnownDirectory.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
@@ -54,7 +54,11 @@ await describeOnPostgres("processes on one database", (server) => {
 
     live("an app does not start on the database of a service, until it is handed over", function* () {
       const url = yield* database
-      yield* Effect.scoped(startService(["--database", url, "--directory", directory]))
+      yield* Effect.scoped(
+        Effect.flatMap(startService(["--database", url, "--directory", directory]), (service) =>
+          end(service, "SIGTERM")
+        )
+      )
       const options = { database: url, directory: functions, logger: false } as const
       const { code, message } = yield* codeOf(createDoorhook(options))
       assert.strictEqual(code, "database_unusable")
