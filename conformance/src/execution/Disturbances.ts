@@ -78,7 +78,8 @@ const forge = Effect.fnUntraced(function* (
   const { filled } = actor.created
   const event = large ? withUnknown(filled, ["remarks", filling]) : filled
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
-  const content = { id: actor.created.webhook_id, signedAt: actor.signedAt, body: genuine.body }
+  const { expiresAt, signedAt } = actor
+  const content = { id: actor.created.webhook_id, signedAt, expiresAt, isReplay: false, body: genuine.body }
   const otherwise: Partial<Signed> = signed?.(content, criteria.tolerance) ?? {}
   const by = otherwise.by === undefined || secret === null ? secret : yield* keyOf(otherwise.by, secret)
   const crypto = yield* Crypto

@@ -2,6 +2,7 @@
  * State of a history that is being executed: what was created, sent and seen so far. `Send.ts` sends, `Perform.ts`
  * carries out operations, and `traceOf` turns the state into evidence.
  */
+import { builtInTypes, RetryPolicy } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Redacted, Scope } from "effect"
@@ -66,6 +67,8 @@ export interface Actor {
   /** Number of the latest attempt, and the time when it was signed, in milliseconds since the epoch. */
   attempt: number
   signedAt: number
+  /** When the event expires, in milliseconds since the epoch; null for a type without a lifetime. */
+  readonly expiresAt: number | null
   /** Number of times the event was sent, not counting forged and malformed requests. */
   sent: number
   acknowledged: boolean
@@ -134,11 +137,13 @@ export const createEvent = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Actor, never, EventFactory> {
   const created = yield* (yield* EventFactory).create(template, given)
   const { data_id, digest, exactDigest, webhook_id } = created
+  const createdAt = yield* stampTime(execution)
   const actor: Actor = {
     event: execution.events.length,
     created,
     attempt: 1,
-    signedAt: yield* stampTime(execution),
+    signedAt: createdAt,
+    expiresAt: template.resource_type === "call" ? RetryPolicy.expiryOf(builtInTypes.call.retry, createdAt) : null,
     sent: 0,
     acknowledged: false
   }

@@ -55,14 +55,14 @@ const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variati
 /** Makes a request with the event's latest attempt number and timestamp, signed if there is a secret. */
 export const requestOf = (
   { setting: { secret } }: Execution,
-  { attempt, created, signedAt }: Actor,
+  { attempt, created, expiresAt, signedAt }: Actor,
   body: string,
   how: ReadonlyArray<Variation> = []
 ): Effect.Effect<HttpRequest, never, Crypto> =>
   Crypto.use((crypto) =>
     DeliveryRequest.headersOf(
       crypto,
-      { id: created.webhook_id, attempt, signedAt, body },
+      { id: created.webhook_id, attempt, signedAt, expiresAt, isReplay: false, body },
       secret === null ? [] : [secret]
     )
   ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))

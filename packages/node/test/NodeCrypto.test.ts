@@ -12,7 +12,14 @@ for (const { name, run } of provideEach(CryptoSuite.cases, NodeCrypto.layer)) it
 it.effect("signs synchronously, so that the sender needs no fiber", () =>
   Effect.gen(function* () {
     const secret = yield* Signature.generateSecret
-    const identity = { id: "evt_1", attempt: 1, signedAt: 1_700_000_000_000, body: "{}" }
+    const identity = {
+      id: "evt_1",
+      attempt: 1,
+      signedAt: 1_700_000_000_000,
+      expiresAt: null,
+      isReplay: false,
+      body: "{}"
+    }
     assert.isTrue(Exit.isExit(DeliveryRequest.headersOf(yield* Crypto, identity, [secret])))
   }).pipe(Effect.provide(NodeCrypto.layer))
 )

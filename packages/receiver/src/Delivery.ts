@@ -20,12 +20,30 @@ export interface Delivery {
   readonly id: string
   /** The number in `doorhook-attempt`, starting at 1; also 1 without the header. */
   readonly attempt: number
+  /**
+   * When the event expires, in milliseconds since the epoch (`doorhook-expires-at`); null if it never does. After this
+   * time nobody should be rung up any more.
+   */
+  readonly expiresAt: number | null
+  /**
+   * Whether somebody asked for this attempt, for example after an outage (`doorhook-replay`). Store the event, but don't
+   * act as if it had just happened.
+   */
+  readonly isReplay: boolean
   /** Time of receipt in milliseconds since the epoch, by this machine's clock. */
   readonly receivedAt: number
   readonly event: WebhookEvent
   /** The body exactly as it arrived. */
   readonly body: string
 }
+
+/** Whether an event has expired, for example a call that nobody waits for any more. `now` is in milliseconds. */
+export const isExpired = ({ expiresAt }: Pick<Delivery, "expiresAt">, now: number = Date.now()): boolean =>
+  expiresAt !== null && now >= expiresAt
+
+/** Reads a time in whole seconds since the epoch, to milliseconds; null without a valid one. */
+export const parseSeconds = (text: string | undefined): number | null =>
+  text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) * 1_000 : null
 
 /** A request, independent of the server framework. */
 export interface ReceivedRequest {

@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { addressFilter } from "./Addresses.ts"
-import { answer, parseEvent } from "./Delivery.ts"
+import { answer, parseEvent, parseSeconds } from "./Delivery.ts"
 import type { Answer, Delivery, ReceivedRequest } from "./Delivery.ts"
 import { checkWhole, InvalidOption, logProblem, reasonOf, Refusal } from "./Problem.ts"
 import type { Problem } from "./Problem.ts"
@@ -191,7 +191,14 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
       const parsed = parseEvent(body)
       if ("wrong" in parsed) throw invalid(400, parsed.wrong)
       const attempt = Number(headers["doorhook-attempt"])
-      return { id, attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1, receivedAt: now(), ...parsed }
+      return {
+        id,
+        attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
+        expiresAt: parseSeconds(headers["doorhook-expires-at"]),
+        isReplay: headers["doorhook-replay"] === "1",
+        receivedAt: now(),
+        ...parsed
+      }
     },
     identify: ({ id }) => id,
     keep: (key, delivery) =>

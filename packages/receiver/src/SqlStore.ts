@@ -3,6 +3,7 @@
  * writes in the same transaction that marks the delivery as known.
  */
 import { parseEvent } from "./Delivery.ts"
+import type { Delivery } from "./Delivery.ts"
 import type { ClaimedWork, DamagedWork, ReceiverStore } from "./Store.ts"
 
 /**
@@ -15,6 +16,8 @@ CREATE TABLE IF NOT EXISTS doorhook_deliveries (
   key text NOT NULL PRIMARY KEY,
   id text NOT NULL,
   attempt integer NOT NULL,
+  expires_at bigint,
+  replay integer NOT NULL,
   body text NOT NULL,
   received_at bigint NOT NULL,
   due_at bigint,
@@ -28,8 +31,14 @@ type Value = string | number | null
 /** Runs a statement that has the placeholder `?` for each value. */
 type Run = (sql: string, values: ReadonlyArray<Value>) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
 
-const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, body, received_at, due_at)
-  VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`
+/** The values of `insert`. */
+const rowOf = (key: string, delivery: Delivery, dueAt: number | null): ReadonlyArray<Value> => {
+  const { attempt, body, expiresAt, id, isReplay, receivedAt } = delivery
+  return [key, id, attempt, expiresAt, isReplay ? 1 : 0, body, receivedAt, dueAt]
+}
+
+const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, expires_at, replay, body, received_at, due_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`
 
 /**
  * SQL that claims due work. `locking` is a clause that keeps the workers of several processes from waiting for each
@@ -38,7 +47,7 @@ const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, body, receive
 const claim = (locking: string): string => `WITH due AS MATERIALIZED (
     SELECT key FROM doorhook_deliveries WHERE due_at <= ? ORDER BY due_at, received_at LIMIT ? ${locking}
   ) UPDATE doorhook_deliveries SET due_at = ? WHERE key IN (SELECT key FROM due)
-  RETURNING key, id, attempt, body, received_at, failures`
+  RETURNING key, id, attempt, expires_at, replay, body, received_at, failures`
 
 const nextDue = "SELECT min(due_at) AS due_at FROM doorhook_deliveries WHERE due_at IS NOT NULL"
 
@@ -48,10 +57,12 @@ const settle = `UPDATE doorhook_deliveries SET due_at = ?, failures = failures +
 const claimedOf = ({
   attempt,
   body,
+  expires_at,
   failures,
   id,
   key,
-  received_at
+  received_at,
+  replay
 }: Readonly<Record<string, unknown>>): ClaimedWork | DamagedWork => {
   const parsed = parseEvent(Buffer.from(String(body)))
   if ("wrong" in parsed) {
@@ -59,7 +70,14 @@ const claimedOf = ({
   }
   return {
     key: String(key),
-    delivery: { id: String(id), attempt: Number(attempt), receivedAt: Number(received_at), ...parsed },
+    delivery: {
+      id: String(id),
+      attempt: Number(attempt),
+      expiresAt: expires_at === null ? null : Number(expires_at),
+      isReplay: Number(replay) === 1,
+      receivedAt: Number(received_at),
+      ...parsed
+    },
     failures: Number(failures)
   }
 }
@@ -94,10 +112,10 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
   const all = (sql: string, values: ReadonlyArray<Value>) => (prepared.get(sql) ?? database.prepare(sql)).all(...values)
   return {
     ...queue(async (sql, values) => all(sql, values), claim("")),
-    keep: async (key, { attempt, body, id, receivedAt }, record, dueAt) => {
+    keep: async (key, delivery, record, dueAt) => {
       database.exec("BEGIN IMMEDIATE")
       try {
-        const isNew = all(insert, [key, id, attempt, body, receivedAt, dueAt]).length === 1
+        const isNew = all(insert, rowOf(key, delivery, dueAt)).length === 1
         const recording = isNew ? record(database) : undefined
         if (recording instanceof Promise) {
           // The transaction is rolled back, so the promise's outcome does not matter.
@@ -169,10 +187,10 @@ export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<
   return {
     ...queue((sql, values) => using((client) => runOn(client)(sql, values)), claim("FOR UPDATE SKIP LOCKED")),
     // A second insert of a key waits until the first commits, and then does nothing.
-    keep: (key, { attempt, body, id, receivedAt }, record, dueAt) =>
+    keep: (key, delivery, record, dueAt) =>
       using(async (client) => {
         await client.query("BEGIN")
-        const isNew = (await runOn(client)(insert, [key, id, attempt, body, receivedAt, dueAt])).length === 1
+        const isNew = (await runOn(client)(insert, rowOf(key, delivery, dueAt))).length === 1
         if (isNew) await record(client)
         const { command } = await client.query("COMMIT")
         // PostgreSQL rolls back a transaction in which a statement failed, without an error.

@@ -2,7 +2,7 @@
  * `@doorhook/receiver`: a receiver of doorhook's webhooks on any Node.js framework, without dependencies.
  */
 export { addressFilter } from "./Addresses.ts"
-export { parseEvent } from "./Delivery.ts"
+export { isExpired, parseEvent } from "./Delivery.ts"
 export type { Answer, Delivery, ReceivedRequest, WebhookEvent } from "./Delivery.ts"
 export { InvalidOption, logProblem, Refusal } from "./Problem.ts"
 export type { Problem } from "./Problem.ts"

@@ -2,7 +2,7 @@
  * Handling a request: which requests are accepted, what is stored, the response, reported problems, and replaceable
  * parts.
  */
-import { createReceiver, InvalidOption, memoryStore, Refusal } from "@doorhook/receiver"
+import { createReceiver, InvalidOption, isExpired, memoryStore, Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest, ReceiverOptions } from "@doorhook/receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { eventBody, makeKit, now, requestOf, secret, signedHeaders } from "./support.ts"
@@ -47,15 +47,39 @@ describe("a request", () => {
 
   it("that is genuine is stored, and read exactly as it was sent", async () => {
     const { problems, receiver, recorded } = makeKit({ secrets: [secret] })
-    const headers = { ...signedHeaders(eventBody), "doorhook-attempt": "2" }
+    const headers = {
+      ...signedHeaders(eventBody),
+      "doorhook-attempt": "2",
+      "doorhook-expires-at": String(now / 1_000 + 45),
+      "doorhook-replay": "1"
+    }
     assert.strictEqual((await receiver.handle(requestOf({ headers }))).status, 200)
     assert.deepStrictEqual(problems, [])
-    const [{ attempt, body, event, id, receivedAt } = assert.fail("nothing was kept")] = recorded
+    const [{ body, event, ...read } = assert.fail("nothing was kept")] = recorded
     assert.deepStrictEqual(
-      { id, attempt, receivedAt, type: event.resource_type },
-      { id: "evt_1", attempt: 2, receivedAt: now, type: "call" }
+      { ...read, type: event.resource_type },
+      { id: "evt_1", attempt: 2, expiresAt: now + 45_000, isReplay: true, receivedAt: now, type: "call" }
     )
     assert.strictEqual(body, eventBody, "integers beyond 2^53 are exact in the body")
+  })
+
+  it("expires at the time in its header, and never without a valid one", async () => {
+    const { receiver, recorded } = makeKit()
+    for (const [index, text] of ["soon", "-1", "1e9", "", undefined].entries()) {
+      const id = { "webhook-id": `evt_${index}` }
+      const headers = text === undefined ? id : { ...id, "doorhook-expires-at": text }
+      assert.strictEqual((await receiver.handle(requestOf({ headers }))).status, 200)
+    }
+    assert.deepStrictEqual(
+      recorded.map(({ expiresAt, isReplay }) => [expiresAt, isReplay]),
+      recorded.map(() => [null, false])
+    )
+    for (const [expiresAt, expected] of [
+      [null, false],
+      [now + 1, false],
+      [now, true]
+    ] as const)
+      assert.strictEqual(isExpired({ expiresAt }, now), expected)
   })
 
   it("is stored once, even with concurrent duplicates", async () => {

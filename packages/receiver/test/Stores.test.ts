@@ -15,6 +15,8 @@ import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 const delivery = (id: string, receivedAt = 1_000): Delivery => ({
   id,
   attempt: 3,
+  expiresAt: 1_788_000_045_000,
+  isReplay: true,
   receivedAt,
   body: '{"event":{"resource_type":"call","action":"create","data":{"name":"Zoë 🔑","id":9007199254740993}}}',
   event: { resource_type: "call", action: "create", data: { name: "Zoë 🔑", id: Number("9007199254740993") } }

@@ -10,6 +10,8 @@ import { eventBody, makeKit, now, requestOf } from "./support.ts"
 const delivery: Delivery = {
   id: "evt_0",
   attempt: 1,
+  expiresAt: null,
+  isReplay: false,
   receivedAt: now,
   body: eventBody,
   event: { resource_type: "call", action: "create", data: {} }

@@ -18,6 +18,13 @@ export interface AttemptIdentity {
   readonly attempt: number
   /** Time of the signature, in milliseconds since the epoch. */
   readonly signedAt: number
+  /** End of the event's lifetime, in milliseconds since the epoch, the same in every attempt; null without a lifetime. */
+  readonly expiresAt: number | null
+  /**
+   * Whether an operator, an owner, a recovery or a probe requested the attempt. A receiver stores such an event, but does
+   * not act as if it had just happened.
+   */
+  readonly isReplay: boolean
   readonly body: string
 }
 
@@ -27,7 +34,7 @@ export interface AttemptIdentity {
  */
 export const headersOf = (
   crypto: Crypto["Service"],
-  { attempt, body, id, signedAt }: AttemptIdentity,
+  { attempt, body, expiresAt, id, isReplay, signedAt }: AttemptIdentity,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Readonly<Record<string, string>>> => {
   const timestamp = Math.floor(signedAt / 1_000)
@@ -38,6 +45,8 @@ export const headersOf = (
     [headerNames.timestamp]: String(timestamp),
     [headerNames.attempt]: String(attempt)
   }
+  if (expiresAt !== null) headers[headerNames.expiresAt] = String(Math.ceil(expiresAt / 1_000))
+  if (isReplay) headers[headerNames.replay] = "1"
   if (secrets.length === 0) return Effect.succeed(headers)
   return Effect.mapEager(signWith(crypto, secrets, { id, timestamp, body }), (signature) => {
     headers[headerNames.signature] = signature

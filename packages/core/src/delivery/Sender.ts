@@ -23,7 +23,7 @@ import type { AllowList } from "../model/AddressPolicy.ts"
 import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from "./DeliveryPolicy.ts"
 import { headersOf } from "./DeliveryRequest.ts"
 import { placeOf } from "./Redirect.ts"
-import { isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
+import { expiryOf, isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "./Settlements.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
 import { logDefect } from "./Loops.ts"
@@ -339,8 +339,16 @@ export class Sender {
 
   #sign(flight: InFlight, startedAt: number): void {
     const { delivery } = flight
-    const body = bodyOf(delivery.event)
-    const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
+    const { event } = delivery
+    const body = bodyOf(event)
+    const identity = {
+      id: event.id,
+      attempt: delivery.attempts + 1,
+      signedAt: startedAt,
+      expiresAt: expiryOf(policyOf(this.#worker.settings.retry, event.resource_type), event.created_at),
+      isReplay: delivery.resend,
+      body
+    }
     const secrets = this.#secretsFor(delivery.integration, startedAt)
     const signing = headersOf(this.#crypto, identity, secrets)
     if (isSigned(signing)) return this.#post(flight, startedAt, signing.value, body)

@@ -11,12 +11,14 @@ import { Base64 } from "effect/encoding"
 import { RecentMap } from "../model/RecentMap.ts"
 import { constantTimeEquals, Crypto } from "../ports/Crypto.ts"
 
-/** Header names of Standard Webhooks, and doorhook's header for the attempt number. */
+/** Header names of Standard Webhooks, and doorhook's own. */
 export const headerNames = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
   signature: "webhook-signature",
-  attempt: "doorhook-attempt"
+  attempt: "doorhook-attempt",
+  expiresAt: "doorhook-expires-at",
+  replay: "doorhook-replay"
 } as const
 
 /** Largest accepted difference between a timestamp and the receiver's clock, in seconds. */

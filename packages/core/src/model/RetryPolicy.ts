@@ -52,9 +52,15 @@ export type RetryDecision =
   | { readonly _tag: "Exhausted" }
   | { readonly _tag: "Expired" }
 
+/** Returns when an event is too old to be sent, in milliseconds since the epoch; null if it never is. */
+export const expiryOf = ({ lifetime }: RetryPolicy, publishedAt: number): number | null =>
+  lifetime === null ? null : publishedAt + lifetime
+
 /** Whether an event is too old to be sent. */
-export const isExpired = (policy: RetryPolicy, publishedAt: number, now: number): boolean =>
-  policy.lifetime !== null && now >= publishedAt + policy.lifetime
+export const isExpired = (policy: RetryPolicy, publishedAt: number, now: number): boolean => {
+  const expiry = expiryOf(policy, publishedAt)
+  return expiry !== null && now >= expiry
+}
 
 /**
  * Decides what happens after the failure of attempt number `failed`.

@@ -3,10 +3,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 
 const secret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-const attempt = { id: "evt_0000000000000000", attempt: 3, signedAt: 1_614_265_330_999, body: '{"event":{}}' }
+const attempt = {
+  id: "evt_0000000000000000",
+  attempt: 3,
+  signedAt: 1_614_265_330_999,
+  expiresAt: null,
+  isReplay: false,
+  body: '{"event":{}}'
+}
 
-const headersOf = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
-  Crypto.use((crypto) => DeliveryRequest.headersOf(crypto, attempt, secrets)).pipe(
+const headersOf = (
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  also: Partial<DeliveryRequest.AttemptIdentity> = {}
+) =>
+  Crypto.use((crypto) => DeliveryRequest.headersOf(crypto, { ...attempt, ...also }, secrets)).pipe(
     Effect.provide(Crypto.layerWebCrypto)
   )
 
@@ -24,6 +34,18 @@ describe("the request of an attempt", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual({ ...(yield* headersOf([])) }, unsigned)
     })
+  )
+
+  it.effect(
+    "says when the event expires, in whole seconds rounded up, and whether somebody requested the attempt",
+    () =>
+      Effect.gen(function* () {
+        const headers = yield* headersOf([], { expiresAt: 1_614_265_375_001, isReplay: true })
+        assert.deepStrictEqual(
+          { ...headers },
+          { ...unsigned, "doorhook-expires-at": "1614265376", "doorhook-replay": "1" }
+        )
+      })
   )
 
   it.effect("has a signature that a receiver can verify", () =>

@@ -654,6 +654,46 @@ describe("publishing and dispatching", () => {
   )
 
   test(
+    "names the end of a call's lifetime in every attempt, and marks only attempts that somebody requested",
+    Effect.gen(function* () {
+      const { integration, publisher, world } = yield* setup((_, nth) => answer(nth < 6 ? 503 : 200))
+      const deliveries = yield* Deliveries
+      yield* publisher.publish([newEvent({ resource_type: "call" })])
+      yield* pass(120_000)
+      const { created_at, id } = yield* only
+      yield* deliveries.resend(id)
+      yield* pass(60_000)
+      yield* deliveries.recover(integration.id, created_at)
+      yield* pass(60_000)
+      const expected = String(Math.ceil((created_at + 45_000) / 1_000))
+      assert.deepStrictEqual(
+        world.sent.map(({ headers }) => [headers["doorhook-expires-at"], headers["doorhook-replay"]]),
+        [null, null, null, null, "1", "1"].map((mark) => [expected, mark ?? undefined])
+      )
+    })
+  )
+
+  test(
+    "marks a probe of a disabled integration, but neither a retry that follows a resend nor an event that never expires",
+    Effect.gen(function* () {
+      const { integration, publisher, store, world } = yield* setup((_, nth) => answer([500, 500, 410][nth - 1] ?? 200))
+      yield* publisher.publish([newEvent()])
+      yield* pass(1_000)
+      yield* (yield* Deliveries).resend((yield* only).id)
+      yield* pass(60_000)
+      yield* store.redeliver({ type: "probe", id: integration.id }, yield* Clock.currentTimeMillis)
+      yield* (yield* WakeSignal).signal
+      yield* pass(1_000)
+      assert.deepStrictEqual(
+        world.sent.map(({ headers }) => headers["doorhook-replay"] ?? null),
+        [null, "1", null, "1"]
+      )
+      for (const { headers } of world.sent) assert.notProperty(headers, "doorhook-expires-at")
+      assert.deepInclude(yield* only, { state: "delivered" })
+    })
+  )
+
+  test(
     "sends a resend requested during an attempt as soon as the attempt has ended",
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
