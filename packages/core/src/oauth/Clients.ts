@@ -15,6 +15,7 @@ import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
+import { makeFindClient } from "./ClientAuthentication.ts"
 import { makeSecrets } from "./Secrets.ts"
 
 /** Default time for which a replaced secret remains valid, in milliseconds. */
@@ -85,6 +86,8 @@ export class Clients extends Context.Service<
   Clients,
   {
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
+    /** Returns the name of a client of the host or of the service. Null if the client no longer exists. */
+    readonly nameOf: (id: ClientId) => Effect.Effect<string | null, StoreError | DirectoryError>
     readonly add: (
       client: NewClient
     ) => Effect.Effect<ClientWithSecret, InvalidInput | ClientExists | StoreError | DirectoryError>
@@ -155,7 +158,10 @@ export class Clients extends Context.Service<
         yield* revoke
       })
 
-      return Clients.of({ list: store.list, add, rotate, remove })
+      const findClient = makeFindClient(directory, store)
+      const nameOf = (id: ClientId) => Effect.map(findClient(id), (client) => client?.name ?? null)
+
+      return Clients.of({ list: store.list, nameOf, add, rotate, remove })
     })
   )
 }

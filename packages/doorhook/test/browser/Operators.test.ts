@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { accessibilityProblems } from "./Accessibility.ts"
 import { hostile, operatorKey } from "./PageStage.ts"
-import { button, confirm, heading, link, open, sharedPageStage } from "./SharedPages.ts"
+import { button, confirm, heading, link, open, openMenu, problemsOfAllParts, sharedPageStage } from "./SharedPages.ts"
 import { hasBrowser, looks } from "./Visitors.ts"
 
 const stage = sharedPageStage()
@@ -61,7 +61,11 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
         await link(page, "Refresh").click()
 
       await page.goto(`${stage().url}/console/integrations/${broken}`)
-      await confirm(page, "Recover")
+      await openMenu(page)
+      await link(page, "Recover missed events").click()
+      const count = Number(/^\d+/.exec(await page.getByText(/ since .* not acknowledged\.$/).innerText())?.[0])
+      assert.isAbove(count, 0)
+      await button(page, `Send ${count} ${count === 1 ? "delivery" : "deliveries"} again`).click()
       await page.getByText(/Deliveries being sent: \d/).waitFor()
 
       const cookies = (await context.cookies()).map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite }))
@@ -89,7 +93,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
         .bodiesAt(path)
         .filter((body) => body.includes('"test":true')).length
     await page.goto(address)
-    await confirm(page, "Send a test event")
+    await confirm(page, "Send test event")
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
     assert.deepStrictEqual([testsAt("/good"), testsAt("/broken")], [1, 0])
 
@@ -140,11 +144,11 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // An open confirmation stays open when the page refreshes.
+    // An open dialog stays open when the page refreshes.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
-    await page.locator("details.ask[open]").waitFor()
+    await page.locator("[popover]:popover-open").waitFor()
     assert.strictEqual(stage().bodiesAt("/broken").length, before)
   })
 
@@ -224,11 +228,14 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     assert.strictEqual(await focused(), "main")
-    await page.locator("summary", { hasText: "Send again" }).focus()
+    const dialog = page.locator("[popover]:popover-open")
+    await button(page, "Send again").focus()
     await page.keyboard.press("Enter")
-    await page.locator("details.ask[open]").waitFor()
+    await dialog.waitFor()
+    assert.strictEqual(await focused(), "Cancel")
     await page.keyboard.press("Enter")
-    await page.locator("details.ask[open]").waitFor({ state: "detached" })
+    await dialog.waitFor({ state: "detached" })
+    assert.strictEqual(await focused(), "Send again")
   })
 })
 
@@ -241,8 +248,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await signIn(page)
     for (const place of places()) {
       await page.goto(`${stage().url}/console${place}`)
-      for (const summary of await page.locator("summary").all()) await summary.click()
-      assert.deepStrictEqual(await accessibilityProblems(page), [], place)
+      assert.deepStrictEqual(await problemsOfAllParts(page), [], place)
     }
     assert.deepStrictEqual(complaints, [])
   })

@@ -5,6 +5,7 @@ import { afterEach } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { shared } from "../harness/Shared.ts"
+import { accessibilityProblems } from "./Accessibility.ts"
 import { openPageStage } from "./PageStage.ts"
 import { openSites } from "./Sites.ts"
 import { hasBrowser, openVisitors } from "./Visitors.ts"
@@ -34,11 +35,36 @@ export const heading = (page: Page, name: string | RegExp) => page.getByRole("he
 export const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 export const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Presses a button that opens a confirmation. */
-export const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
+/** Opens the menu of the page. */
+export const openMenu = (page: Page, name = "More") => page.locator(".menu > summary", { hasText: name }).click()
 
-/** Presses a button, and confirms. */
-export const confirm = async (page: Page, name: string) => {
-  await open(page, name)
-  await page.locator("details[open]").getByRole("button", { name, exact: true }).click()
+/** Presses a button that opens a dialog, in the menu of the page if there. Returns the dialog. */
+export const open = async (page: Page, name: string) => {
+  const opener = page.locator("button[popovertarget]:not([popovertargetaction])").getByText(name, { exact: true })
+  if (!(await opener.first().isVisible())) await openMenu(page)
+  await opener.first().click()
+  const dialog = page.locator("[popover]:popover-open")
+  await dialog.waitFor()
+  return dialog
+}
+
+/** Presses a button, and confirms with the button `yes` of the dialog. */
+export const confirm = async (page: Page, name: string, yes = name) =>
+  (await open(page, name)).getByRole("button", { name: yes, exact: true }).click()
+
+/** Returns the accessibility problems of a page with all its parts open, and of each of its dialogs and menus. */
+export const problemsOfAllParts = async (page: Page): Promise<ReadonlyArray<string>> => {
+  for (const summary of await page.locator("details:not(.menu) > summary").all()) await summary.click()
+  const problems = [...(await accessibilityProblems(page))]
+  for (const summary of await page.locator(".menu > summary").all()) {
+    await summary.click()
+    problems.push(...(await accessibilityProblems(page)))
+  }
+  for (const dialog of await page.locator("[popover]").all()) {
+    const own = `document.getElementById("${await dialog.getAttribute("id")}")`
+    await page.evaluate(`${own}.showPopover()`)
+    problems.push(...(await accessibilityProblems(page)))
+    await page.evaluate(`${own}.hidePopover()`)
+  }
+  return problems
 }

@@ -36,7 +36,7 @@ export class ClientPages {
         t("created"),
         t("actions")
       ]
-      const rows = clients.map((client) => clientRow(visit, client))
+      const rows = clients.map((client, index) => clientRow(visit, client, index))
       return {
         title: t("clients"),
         place: "/clients",
@@ -96,12 +96,21 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
   }
 }
 
-const clientRow = (visit: Visit, client: ClientDocument): ReadonlyArray<Html.Part> => {
+const clientRow = (visit: Visit, client: ClientDocument, index: number): ReadonlyArray<Html.Part> => {
   const { count, t } = visit.language
   const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
   const fields = Parts.hidden("id", client.id)
-  const rotate = { label: t("rotate"), text: t("rotate_client_ask"), fields, danger: true }
-  const remove = { label: t("remove"), text: t("remove_client_ask"), fields, danger: true }
+  const rotate = { id: `rotate-${index}`, label: t("rotate"), text: t("rotate_client_ask"), fields }
+  const title = t("remove_named", { name: client.name })
+  const remove = {
+    id: `remove-${index}`,
+    label: t("remove"),
+    title: `${title}?`,
+    text: t("remove_client_ask"),
+    yes: title,
+    fields,
+    kind: "danger"
+  } as const
   return [
     Html.template`<span class="mono">${client.id}</span>`,
     client.name,
@@ -120,14 +129,15 @@ const newClientFields = ({ language: { t } }: Visit): Html.Html =>
 
 const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
   const { t } = visit.language
-  const revoke = (label: string, text: string, fields: Html.Html): Html.Html =>
-    Parts.ask(visit, "/clients/revoke", { label, text, fields, danger: true })
-  const rows = grants.map((grant): ReadonlyArray<Html.Part> => [
+  const revoke = (id: string, label: string, text: string, fields: Html.Html): Html.Html =>
+    Parts.ask(visit, "/clients/revoke", { id, label, text, fields, kind: "danger" })
+  const rows = grants.map((grant, index): ReadonlyArray<Html.Part> => [
     grant.client_name ?? t("deleted_client"),
     Html.template`<span class="mono">${grant.client_id}</span>`,
     grant.scope,
     Parts.ago(visit, Date.parse(grant.created_at)),
     revoke(
+      `revoke-${index}`,
       t("revoke"),
       t("revoke_ask"),
       Html.template`${Parts.hidden("user_id", user)}${Parts.hidden("client_id", grant.client_id)}`
@@ -135,7 +145,7 @@ const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocume
   ])
   const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
   return Html.template`${Parts.table(t("grants"), columns, rows, t("no_grants"))}${
-    rows.length === 0 ? null : revoke(t("revoke_all"), t("revoke_all_ask"), Parts.hidden("user_id", user))
+    rows.length === 0 ? null : revoke("revoke-all", t("revoke_all"), t("revoke_all_ask"), Parts.hidden("user_id", user))
   }`
 }
 

@@ -38,8 +38,8 @@ import type { KnownError } from "../http/Failures.ts"
 import { parseIntegrationId } from "../http/Query.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
-import type { Search } from "./DeliverySearch.ts"
-import { makeSearch } from "./DeliverySearch.ts"
+import type { Search, Searcher } from "./DeliverySearch.ts"
+import { hostOf } from "./Labels.ts"
 
 /** Number of deliveries on a page. */
 const perPage = 25
@@ -60,13 +60,6 @@ export interface ListOf {
   readonly integration: IntegrationId | null
 }
 
-/** Reads a time in UTC from a form field, which has no time zone. */
-const timeIn = (query: URLSearchParams, name: string): number | undefined => {
-  const text = query.get(name) ?? ""
-  const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
-  return Number.isNaN(millis) ? undefined : millis
-}
-
 /** The states that the filter `troubled` selects. */
 const troubled = ["retrying", "exhausted", "expired"] as const
 
@@ -74,17 +67,21 @@ const servicesOf = Effect.gen(function* () {
   return {
     deliveries: yield* Deliveries,
     integrations: yield* OperatorIntegrations,
-    search: yield* makeSearch,
     signing: (yield* DeliverySettings).signing,
     types: yield* ResourceTypes
   }
 })
 
-export class DeliveryPages {
-  static readonly make = Effect.map(servicesOf, (services) => new DeliveryPages(services))
-  readonly #services: Effect.Success<typeof servicesOf>
+type Services = Effect.Success<typeof servicesOf> & { readonly search: Searcher }
 
-  constructor(services: Effect.Success<typeof servicesOf>) {
+export class DeliveryPages {
+  static make(search: Searcher) {
+    return Effect.map(servicesOf, (services) => new DeliveryPages({ ...services, search }))
+  }
+
+  readonly #services: Services
+
+  constructor(services: Services) {
     this.#services = services
   }
 
@@ -147,7 +144,7 @@ ${
       const hosts = new Map<IntegrationId, string>()
       for (const id of new Set(items.map(({ integration_id }) => integration_id))) {
         const one = yield* this.#integrationOf(id)
-        if (one !== null) hosts.set(id, Parts.hostOf(one.integration.configuration.url))
+        if (one !== null) hosts.set(id, hostOf(one.integration.configuration.url))
       }
       return hosts
     })
@@ -207,7 +204,7 @@ const filterIn = (query: URLSearchParams, types: ReadonlyMap<string, unknown>): 
   const state = query.get("state") ?? ""
   const type = query.get("type") ?? ""
   const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
-  const [since, until] = [timeIn(query, "since"), timeIn(query, "until")]
+  const [since, until] = [Parts.timeIn(query, "since"), Parts.timeIn(query, "until")]
   return {
     ...(isState(state) && { states: [state] as const }),
     ...(state === "troubled" && { states: troubled }),
@@ -379,8 +376,7 @@ const detailPage = (
   const { event, explanation, history, next_attempt_at, state } = delivery
   const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
   const path = role === "operator" ? `/integrations/${delivery.integration_id}` : `/${delivery.integration_id}`
-  const where =
-    integration === null ? t("deleted_integration") : Parts.hostOf(integration.integration.configuration.url)
+  const where = integration === null ? t("deleted_integration") : hostOf(integration.integration.configuration.url)
   const title = t("delivery_title", { type: Parts.typeName(language, event?.resource_type ?? null), id })
   const isFirst = history.length === 0
   const steps = elsewhere.filter((action) => explanation.actions.includes(action))
@@ -407,6 +403,8 @@ ${Parts.panel(
     integration === null
       ? null
       : Parts.ask(visit, `${of.deliveries}/resend`, {
+          id: "resend",
+          kind: "primary",
           label: t(isFirst ? "send_now" : "send_again"),
           text: t(isFirst ? "send_now_ask" : "send_again_ask"),
           fields: Parts.hidden("delivery", id)

@@ -14,11 +14,14 @@ import type {
 } from "@doorhook/core"
 import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doorhook/core"
 import { Effect } from "effect"
-import { hostOf } from "./Parts.ts"
+import { hostOf } from "./Labels.ts"
 
 /** Maximum number of rows to read per search, and per query. */
 const mostRead = 5_000
 const chunk = 250
+
+/** Maximum number of deliveries to count. */
+const mostCounted = 10_000
 
 /**
  * Limits for searches by host. At most `mostSurveyed` integrations are compared with the host, `surveyChunk` at a time.
@@ -146,5 +149,29 @@ export const makeSearch = Effect.gen(function* () {
     return { integrations: found, compared: more.length === 0 ? null : mostSurveyed }
   })
 
-  return { find, integrationsAt }
+  /** Counts the deliveries of an integration in some states that were created at a time or later, up to `mostCounted`. */
+  const count = Effect.fnUntraced(function* (
+    integration_id: IntegrationId,
+    states: NonNullable<DeliveryFilter["states"]>,
+    since: number
+  ) {
+    let n = 0
+    for (let after: DeliveryId | undefined; ;) {
+      const rows: ReadonlyArray<ListedDelivery> = yield* deliveries.list({
+        integration_id,
+        states,
+        order: "newest",
+        limit: chunk,
+        ...(after !== undefined && { after })
+      })
+      const recent = rows.filter(({ created_at }) => created_at >= since)
+      n += recent.length
+      after = rows.at(-1)?.id
+      if (recent.length < chunk || after === undefined) return { n, isCapped: false }
+      if (n >= mostCounted) return { n: mostCounted, isCapped: true }
+    }
+  })
+
+  return { count, find, integrationsAt }
 })
+export type Searcher = Effect.Success<typeof makeSearch>

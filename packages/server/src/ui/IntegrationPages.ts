@@ -42,9 +42,12 @@ import { pageOf, parseIntegrationId } from "../http/Query.ts"
 import { integrationOperations } from "../operator/IntegrationOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import type { DeliveryPages } from "./DeliveryPages.ts"
+import type { LabelMaker, Labels } from "./Labels.ts"
+import { hostOf, receiverOf, scopeName } from "./Labels.ts"
+import type { Searcher } from "./DeliverySearch.ts"
 import type { NotificationPages } from "./NotificationPages.ts"
 import { seeOther } from "./Page.ts"
-import type { PageEffect, Visit } from "./Parts.ts"
+import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
 
 /** Number of integrations on a page, and of latest deliveries shown for each. */
@@ -64,6 +67,16 @@ const lookEvery = 100
 /** How far back the recover form starts by default, in milliseconds. */
 const recoverSince = 86_400_000
 
+/** Maximum number of integrations per place on the page with all places, and on the page of one place. */
+const perGlance = 10
+const perPlace = 100
+
+/** Maximum number of places on the page with all places. */
+const mostPlaces = 50
+
+/** Formats a building or tenant as a query parameter, like `building-1`. */
+export const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
+
 /** Returns the path of an integration's page, below the home of the visitor's role. */
 export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string =>
   role === "operator" ? `/integrations/${id}` : `/${id}`
@@ -75,13 +88,13 @@ export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string
 export const actorOf = ({ actor }: Visit, { integration }: IntegrationWithHealth): Actor =>
   actor ?? integration.created_by
 
-/** Returns a readable name of an integration's owner, like "building 1". */
-export const scopeName = ({ t }: Visit["language"], { id, type }: Scope): string => t(`scope_${type}`, { id })
-
 /** Makes the JSON:API document that changes these attributes of an integration. */
 export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
+
+/** Deliveries that recovering sends again. */
+const unacknowledged = ["retrying", "exhausted", "expired", "cancelled", "skipped"] as const
 
 const servicesOf = Effect.gen(function* () {
   return {
@@ -96,26 +109,32 @@ const servicesOf = Effect.gen(function* () {
     types: yield* ResourceTypes
   }
 })
-type Services = Effect.Success<typeof servicesOf>
+
+/** Other pages and lookups that these pages use. */
+interface Others {
+  readonly labels: LabelMaker
+  readonly search: Searcher
+  readonly deliveryPages: DeliveryPages
+  readonly notificationPages: NotificationPages
+}
+type Services = Effect.Success<typeof servicesOf> & Others
 
 /** Handler of an action on an integration. */
 type Action = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => PageEffect
 
 export class IntegrationPages {
-  static make(deliveryPages: DeliveryPages, notificationPages: NotificationPages) {
-    return Effect.map(servicesOf, (services) => new IntegrationPages(services, deliveryPages, notificationPages))
+  static make(others: Others) {
+    return Effect.map(servicesOf, (services) => new IntegrationPages({ ...services, ...others }))
   }
 
   readonly #services: Services
-  readonly #deliveryPages: DeliveryPages
-  readonly #notificationPages: NotificationPages
   readonly #countTest = makeMinuteCounter()
 
-  constructor(services: Services, deliveryPages: DeliveryPages, notificationPages: NotificationPages) {
+  constructor(services: Services) {
     this.#services = services
-    this.#deliveryPages = deliveryPages
-    this.#notificationPages = notificationPages
   }
+
+  // Lists.
 
   /** Makes the operator's page with all integrations. */
   listPage(visit: Visit): PageEffect {
@@ -128,17 +147,7 @@ export class IntegrationPages {
       const { items, next } = yield* pageOf(perPage, (limit) =>
         integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
       )
-      const rows: Array<ReadonlyArray<Html.Part>> = []
-      for (const one of items) if (!isUnreadable(one)) rows.push(yield* this.#row(visit, one))
-      const columns = [
-        t("integration"),
-        t("health"),
-        t("host"),
-        t("whose"),
-        t("failing_since"),
-        t("last_attempt"),
-        t("latest")
-      ]
+      const readable = items.flatMap((one) => (isUnreadable(one) ? [] : [one]))
       const options: ReadonlyArray<readonly [string, string]> = [
         ["", t("every_status")],
         ...statusFilters.map((one) => [one, t(one)] as const)
@@ -149,41 +158,103 @@ export class IntegrationPages {
         place: "/integrations",
         refresh: 10,
         body: Html.template`<h1>${t("integrations")}</h1>
-<form method="get" action="${home}/integrations" class="filters" role="search">
+<section class="panel" aria-label="${t("integrations")}"><form method="get" action="${home}/integrations" class="filters" role="search">
 ${Parts.field("status", t("status"), (attributes) => Parts.select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
 ${items
   .filter(isUnreadable)
   .map(
     (one) =>
       Html.template`<p class="alert">${t("unreadable", { id: one.id, whose: scopeName(language, one.scope), why: one.unreadable })}</p>\n`
-  )}
-<section class="panel" aria-label="${t("integrations")}">${Parts.table(t("integrations"), columns, rows, t("no_integrations"))}${Parts.pager(language, `${home}/integrations`, query, goOn)}</section>`
+  )}${yield* this.#table(visit, t("integrations"), readable, true)}${Parts.pager(language, `${home}/integrations`, query, goOn)}</section>`
       }
     })
   }
 
-  /** Makes a row of the list, with the last attempt and a strip with the states of the latest deliveries. */
-  #row(visit: Visit, one: IntegrationWithHealth): Effect.Effect<ReadonlyArray<Html.Part>, StoreError> {
+  /** Makes the page with an owner's integrations, grouped by place. */
+  ownerPage(visit: Visit, actor: Actor): PageEffect {
+    const { t } = visit.language
+    const chosen = visit.query.get("place")
+    return Effect.gen({ self: this }, function* () {
+      const places = yield* this.#services.labels.placesOf(visit.language, actor)
+      const shown =
+        chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
+      const limit = chosen === null ? perGlance : perPlace
+      const sections = yield* Effect.forEach(shown, (place) => this.#placePanel(visit, actor, place, limit))
+      return {
+        title: t("your_integrations"),
+        place: "",
+        refresh: 10,
+        body: Html.template`<h1>${t("your_integrations")}</h1>
+${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
+          chosen === null && places.length > mostPlaces
+            ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
+            : null
+        }`
+      }
+    })
+  }
+
+  #placePanel(
+    visit: Visit,
+    actor: Actor,
+    { name, scope }: { readonly name: string; readonly scope: Scope },
+    limit: number
+  ): Effect.Effect<Html.Html, KnownError> {
+    const { integrations, managed } = this.#services
     const { home, language } = visit
     const { t } = language
-    const { configuration, id, scope } = one.integration
-    return Effect.map(this.#latest(id), (items) => {
-      const last = items.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
-      const words = items.map(({ state }) => t(`state_${state}`)).join(", ")
-      return [
-        Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>`,
-        Parts.health(language, one),
-        Html.template`<span class="mono">${Parts.hostOf(configuration.url)}</span>`,
-        scopeName(language, scope),
-        one.failing === null ? null : Parts.ago(visit, one.failing.since),
-        last === null
-          ? null
-          : Html.template`${Parts.outcomeBadge(language, last)} ${Parts.ago(visit, last.started_at)}`,
-        items.length === 0
-          ? null
-          : Html.template`<span class="strip" role="img" aria-label="${words}">${items.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
-      ]
+    return Effect.gen({ self: this }, function* () {
+      const { items, total } = yield* managed.list(actor, scope, { offset: 0, limit })
+      const found: Array<IntegrationWithHealth> = []
+      for (const { id } of items) {
+        const one = yield* Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
+        if (one !== null) found.push(one)
+      }
+      const key = keyOf(scope)
+      return Html.template`<section class="panel" aria-labelledby="${key}"><div class="row apart"><h2 id="${key}">${name}</h2><a class="button quiet" href="${home}/new?place=${key}">${t("new_integration")}</a></div>
+${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.template`<p><a href="${home}?place=${key}">${t("all_of", { n: total })}</a></p>` : null}</section>
+`
     })
+  }
+
+  /** Makes a table of integrations, each with its last attempt and a strip with the states of the latest deliveries. */
+  #table(
+    visit: Visit,
+    label: string,
+    items: ReadonlyArray<IntegrationWithHealth>,
+    hasPlace: boolean
+  ): Effect.Effect<Html.Html, StoreError> {
+    const { language } = visit
+    const { t } = language
+    const urls = items.map(({ integration }) => integration.configuration.url)
+    return Effect.gen({ self: this }, function* () {
+      const rows: Array<ReadonlyArray<Html.Part>> = []
+      for (const one of items) {
+        const { configuration, id } = one.integration
+        const { creator, place } = yield* this.#labelsOf(visit, one)
+        const latestOnes = yield* this.#latest(id)
+        const last = latestOnes.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
+        const words = latestOnes.map(({ state }) => t(`state_${state}`)).join(", ")
+        rows.push([
+          Html.template`<a href="${visit.home}${pathOf(visit, id)}"><b>${receiverOf(configuration.url, urls)}</b></a><span class="under">${creator}</span>`,
+          Html.template`${Parts.health(language, one)}${one.failing === null ? null : Html.template`<span class="under">${language.html("since_then", { ago: Parts.ago(visit, one.failing.since) })}</span>`}`,
+          ...(hasPlace ? [place.name] : []),
+          last === null
+            ? null
+            : Html.template`${Parts.outcomeBadge(language, last)}<span class="under">${Parts.ago(visit, last.started_at)}</span>`,
+          latestOnes.length === 0
+            ? null
+            : Html.template`<span class="strip" role="img" aria-label="${words}">${latestOnes.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
+        ])
+      }
+      const columns = [t("integration"), t("health"), ...(hasPlace ? [t("whose")] : []), t("last_attempt"), t("latest")]
+      return Parts.table(label, columns, rows, t("no_integrations"), hasPlace ? "integrations wide" : "integrations")
+    })
+  }
+
+  /** Returns the words for an integration's place and creator. */
+  #labelsOf(visit: Visit, found: IntegrationWithHealth): Effect.Effect<Labels> {
+    return this.#services.labels.of(visit.language, actorOf(visit, found).user_id, found.integration, visit.now)
   }
 
   /** Returns an integration's latest deliveries, newest first. */
@@ -207,41 +278,94 @@ ${items
     })
   }
 
+  // One integration.
+
   /** Makes the page of one integration with its deliveries. `above` is an optional notice at the top. */
   onePage(visit: Visit, found: IntegrationWithHealth, above: Html.Html | null = null): PageEffect {
+    const { deliveryPages, notificationPages, types } = this.#services
     const { language, role } = visit
     const { t } = language
-    const { bindings, configuration, created_at, id, scope } = found.integration
+    const { bindings, configuration, created_at, id } = found.integration
     const path = pathOf(visit, id)
-    const title = t("integration_at", { id, host: Parts.hostOf(configuration.url) })
+    const title = hostOf(configuration.url)
     return Effect.gen({ self: this }, function* () {
-      const listed = yield* this.#deliveryPages.list(visit, {
+      const { creator, place } = yield* this.#labelsOf(visit, found)
+      const listed = yield* deliveryPages.list(visit, {
         path,
         deliveries: role === "operator" ? "/deliveries" : `${path}/deliveries`,
         integration: id
       })
-      const notifications = role === "operator" ? yield* this.#notificationPages.latest(visit, id) : null
+      const notifications = role === "operator" ? yield* notificationPages.latest(visit, id) : null
       return {
         title,
         place: role === "operator" ? "/integrations" : "",
         refresh: 5,
-        body: Html.template`<div class="row apart"><h1>${title}</h1>${Parts.health(language, found)}</div>
+        body: Html.template`${Parts.heading(
+          title,
+          Html.template`${creator}, ${place.name}`,
+          Html.template`${Parts.health(language, found)}${this.#mainAction(visit, found)}${this.#menu(visit, found)}`
+        )}
 ${above}${yield* this.#notices(visit, found)}
 ${Parts.panel(
   "integration",
   t("integration"),
-  Html.template`${Parts.facts([
+  Parts.facts([
     [t("sends_to"), Html.template`<span class="mono">${configuration.url}</span>`],
     [t("sends"), sends(language, bindings)],
-    [t("whose"), scopeName(language, scope)],
-    [t("created"), Parts.at(language, created_at)]
-  ])}<div class="row">${actions(visit, found, this.#services)}</div>`
+    [t("whose"), place.name],
+    [t("created"), Html.template`${Parts.at(language, created_at)} ${creator}`],
+    [t("number"), String(id)]
+  ])
 )}
-${role === "operator" ? overridesPanel(visit, found, this.#services.types) : null}
 ${Parts.panel("deliveries", t("deliveries"), listed)}
-${notifications === null ? null : Parts.panel("notifications", t("notifications"), notifications)}`
+${role === "operator" ? overridesPanel(visit, found, types) : null}${notifications === null ? null : Parts.panel("notifications", t("notifications"), notifications)}
+${role === "operator" ? null : dangerPanel(visit, found, title)}`
       }
     })
+  }
+
+  /** Makes the button for what a visitor does most: send a test event, or enable the integration again. */
+  #mainAction(visit: Visit, { integration }: IntegrationWithHealth): Html.Html {
+    const { language } = visit
+    const { t } = language
+    const path = pathOf(visit, integration.id)
+    const kind = "primary"
+    if (integration.status === "enabled") {
+      const test = testKindOf(integration, this.#services.types)
+      const type = Parts.typeName(language, test.resource_type)
+      const text = `${t("test_ask", { type })}${test.urgent ? ` ${t("test_rings")}` : ""}`
+      return Parts.ask(visit, `${path}/test`, { id: "test", label: t("test"), text, kind })
+    }
+    if (integration.disabled_reason === "manual") return enableAction(visit, integration, kind)
+    return Parts.ask(visit, `${path}/probe`, { id: "probe", label: t("try_again"), text: t("try_again_ask"), kind })
+  }
+
+  /** Makes the menu with all other actions, except those that can't be undone. */
+  #menu(visit: Visit, { integration }: IntegrationWithHealth): Html.Html {
+    const { home, role } = visit
+    const { t } = visit.language
+    const { disabled_reason, id, status, version } = integration
+    const path = pathOf(visit, id)
+    const link = (to: string, words: string) => Html.template`<a href="${home}${path}/${to}">${words}</a>`
+    const fields = Parts.hidden("version", String(version))
+    const rotate = { id: "rotate", label: t("rotate"), text: t("rotate_ask"), fields, kind: "item" } as const
+    const pause = {
+      id: "pause",
+      label: t(role === "operator" ? "disable" : "pause"),
+      text: t("pause_ask"),
+      fields: Parts.hidden("status", "disabled"),
+      kind: "item"
+    } as const
+    return Parts.menu(t("more"), [
+      ...(role === "owner" ? [link("edit", t("edit")), link("verify", t("verify"))] : []),
+      ...(status === "enabled" ? [link("recover", t("recover"))] : []),
+      ...(role === "owner" && signsWithSecret(this.#services.signing)
+        ? [Parts.ask(visit, `${path}/rotate`, rotate)]
+        : []),
+      ...(role === "operator" ? [linkAction(visit, integration)] : []),
+      ...(status === "enabled" ? [Parts.ask(visit, `${path}/status`, pause)] : []),
+      ...(status === "disabled" && disabled_reason !== "manual" ? [enableAction(visit, integration, "item")] : [])
+    ])
   }
 
   /** Says why an integration is disabled, since when it fails, and whether it is catching up. */
@@ -346,9 +470,32 @@ ${notifications === null ? null : Parts.panel("notifications", t("notifications"
     )
   }
 
+  /** Makes the page that says how many deliveries recovering sends, before it is done. */
+  recoverPage(visit: Visit, { integration: { configuration, id } }: IntegrationWithHealth): PageEffect {
+    const { home, language, now, query } = visit
+    const { html, number, t } = language
+    const path = pathOf(visit, id)
+    const since = Parts.timeIn(query, "since") ?? now - recoverSince
+    return Effect.map(this.#services.search.count(id, unacknowledged, since), ({ isCapped, n }): Shown => {
+      const count = `${isCapped ? t("more_than") : ""}${number(n)}`
+      const title = t("recover")
+      const send = Html.template`${Parts.hidden("since", Parts.timeText(since))}<div class="row"><button type="submit" class="primary"${n === 0 ? Html.template` disabled` : null}>${t(n === 1 ? "recover_send_one" : "recover_send_other", { n: count })}</button><a class="button quiet" href="${home}${path}">${t("cancel")}</a></div>`
+      return {
+        title,
+        place: role(visit),
+        body: Html.template`<p><a href="${home}${path}">${hostOf(configuration.url)}</a></p>
+<h1>${title}</h1>
+<section class="panel" aria-label="${title}"><p>${t("recover_ask")}</p>
+<form method="get" action="${home}${path}/recover" class="filters">${Parts.field("since", t("since"), (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${Parts.timeText(since)}" required>`)}<button type="submit" class="quiet">${t("count")}</button></form>
+<p>${html(n === 1 ? "recover_count_one" : "recover_count_other", { n: Html.template`<b>${count}</b>`, time: Parts.at(language, since) })}</p>
+${Parts.form(visit, `${path}/recover`, send)}</section>`
+      }
+    })
+  }
+
   #recover(visit: Visit, { integration: { id } }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
-    const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
-    if (Number.isNaN(since)) return Parts.formFailure(422, "invalid", "Invalid time", { key: "no_time" })
+    const since = Parts.timeIn(fields, "since")
+    if (since === undefined) return Parts.formFailure(422, "invalid", "Invalid time", { key: "no_time" })
     return Effect.map(this.#services.deliveries.recover(id, since), (n) =>
       seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
     )
@@ -400,59 +547,13 @@ ${Parts.field("link", t("link"), (attributes) => Html.template`<input type="text
   }
 }
 
-/** Makes the buttons for the possible actions, each with a confirmation. */
-const actions = (
-  visit: Visit,
-  { integration }: IntegrationWithHealth,
-  { signing, types }: Pick<Services, "signing" | "types">
-): ReadonlyArray<Html.Html> => [
-  ...(integration.status === "enabled"
-    ? enabledActions(visit, integration, types)
-    : disabledActions(visit, integration)),
-  ...(visit.role === "operator"
-    ? [linkAction(visit, integration)]
-    : ownerActions(visit, integration, signsWithSecret(signing)))
-]
+const role = ({ role: of }: Visit): string => (of === "operator" ? "/integrations" : "")
 
-const enabledActions = (visit: Visit, integration: Integration, types: Services["types"]): ReadonlyArray<Html.Html> => {
-  const { language, now, role } = visit
-  const { t } = language
-  const path = pathOf(visit, integration.id)
-  const kind = testKindOf(integration, types)
-  const day = new Date(now - recoverSince).toISOString().slice(0, 16)
-  return [
-    Parts.ask(visit, `${path}/test`, {
-      label: t("test"),
-      text: `${t("test_ask", { type: Parts.typeName(language, kind.resource_type) })}${kind.urgent ? ` ${t("test_rings")}` : ""}`
-    }),
-    Parts.ask(visit, `${path}/status`, {
-      label: t(role === "operator" ? "disable" : "pause"),
-      text: t("pause_ask"),
-      fields: Parts.hidden("status", "disabled"),
-      danger: true
-    }),
-    Parts.ask(visit, `${path}/recover`, {
-      label: t("recover"),
-      text: t("recover_ask"),
-      fields: Parts.field(
-        "recover-since",
-        t("since"),
-        (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${day}" required>`
-      )
-    })
-  ]
-}
-
-const disabledActions = (visit: Visit, { disabled_reason, id }: Integration): ReadonlyArray<Html.Html> => {
+const enableAction = (visit: Visit, { id }: Integration, kind: "primary" | "item"): Html.Html => {
   const { t } = visit.language
-  const path = pathOf(visit, id)
-  const enable = { label: t("enable"), text: t("enable_ask"), fields: Parts.hidden("status", "enabled") }
-  return [
-    ...(disabled_reason === "manual"
-      ? []
-      : [Parts.ask(visit, `${path}/probe`, { label: t("try_again"), text: t("try_again_ask") })]),
-    Parts.ask(visit, `${path}/status`, enable)
-  ]
+  const fields = Parts.hidden("status", "enabled")
+  const question = { id: "enable", label: t("enable"), text: t("enable_ask"), fields, kind }
+  return Parts.ask(visit, `${pathOf(visit, id)}/status`, question)
 }
 
 const linkLifetimes = ["15m", "1h", "8h", "24h"] as const
@@ -461,25 +562,30 @@ const linkAction = (visit: Visit, { id }: Integration): Html.Html => {
   const { t } = visit.language
   const options = linkLifetimes.map((text) => [text, text] as const)
   return Parts.ask(visit, `${pathOf(visit, id)}/link`, {
+    id: "link",
+    kind: "item",
     label: t("make_link"),
     text: t("make_link_ask"),
     fields: Parts.field("lifetime", t("lifetime"), (attributes) => Parts.select(attributes, options, linkLifetimes[0]))
   })
 }
 
-const ownerActions = (visit: Visit, { id, version }: Integration, hasSecret: boolean): ReadonlyArray<Html.Html> => {
-  const { home } = visit
+/** Makes the panel with the action that can't be undone. */
+const dangerPanel = (visit: Visit, { integration }: IntegrationWithHealth, name: string): Html.Html => {
   const { t } = visit.language
-  const path = pathOf(visit, id)
-  const fields = Parts.hidden("version", String(version))
-  const rotate = { label: t("rotate"), text: t("rotate_ask"), fields, danger: true }
-  const remove = { label: t("delete"), text: t("delete_ask"), fields, danger: true }
-  return [
-    Html.template`<a class="button quiet" href="${home}${path}/edit">${t("edit")}</a>`,
-    Html.template`<a class="button quiet" href="${home}${path}/verify">${t("verify")}</a>`,
-    ...(hasSecret ? [Parts.ask(visit, `${path}/rotate`, rotate)] : []),
-    Parts.ask(visit, `${path}/delete`, remove)
-  ]
+  const title = t("delete_named", { name })
+  const remove = {
+    id: "delete",
+    label: t("delete"),
+    title: `${title}?`,
+    text: t("delete_ask"),
+    yes: title,
+    fields: Parts.hidden("version", String(integration.version)),
+    kind: "danger"
+  } as const
+  return Html.template`<section class="panel risky" aria-labelledby="danger"><h2 id="danger">${t("danger")}</h2>
+<div class="row apart"><p>${t("delete_text")}</p>${Parts.ask(visit, `${pathOf(visit, integration.id)}/delete`, remove)}</div></section>
+`
 }
 
 /** Makes the panel with this integration's own settings, which only operators can change. */

@@ -20,9 +20,7 @@ import {
   Html,
   Integrations,
   integrationType,
-  OperatorIntegrations,
   parsePositiveInt,
-  ScopeReader,
   ServiceKey,
   Signature,
   signsWithSecret,
@@ -34,26 +32,14 @@ import { Base64Url } from "effect/encoding"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
-import { actorOf, patchOf, pathOf, scopeName } from "./IntegrationPages.ts"
+import { actorOf, keyOf, patchOf, pathOf } from "./IntegrationPages.ts"
+import type { LabelMaker } from "./Labels.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
 import type { Snippet } from "./Snippets.ts"
 import { keySnippets, snippets } from "./Snippets.ts"
 import type { Language, TextKey } from "./Texts.ts"
-
-/** Maximum number of integrations per place on the page with all places, and on the page of one place. */
-const perGlance = 10
-const perPlace = 100
-
-/** Maximum number of places on the page with all places. */
-const mostPlaces = 50
-
-/** A building or tenant that a user manages, with its name. */
-interface Place {
-  readonly scope: Scope
-  readonly name: string
-}
 
 /** Values entered in the integration form. */
 interface Entered {
@@ -69,88 +55,23 @@ const servicesOf = Effect.gen(function* () {
   return {
     crypto: yield* Crypto,
     integrations: yield* Integrations,
-    operatorIntegrations: yield* OperatorIntegrations,
     publicKey: serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey),
     publicUrl: yield* PublicUrl,
-    scopes: yield* ScopeReader,
     signing: (yield* DeliverySettings).signing,
     types: yield* ResourceTypes
   }
 })
-type Services = Effect.Success<typeof servicesOf>
+type Services = Effect.Success<typeof servicesOf> & { readonly labels: LabelMaker }
 
 export class OwnerPages {
-  static readonly make = Effect.map(servicesOf, (services) => new OwnerPages(services))
+  static make(labels: LabelMaker) {
+    return Effect.map(servicesOf, (services) => new OwnerPages({ ...services, labels }))
+  }
+
   readonly #services: Services
 
   constructor(services: Services) {
     this.#services = services
-  }
-
-  #placesOf(visit: Visit, actor: Actor): Effect.Effect<ReadonlyArray<Place>, KnownError> {
-    const { scopes } = this.#services
-    return Effect.gen(function* () {
-      const buildings = yield* scopes.buildings(actor)
-      const tenants = yield* scopes.tenants(actor)
-      return [
-        ...buildings.map(({ id, name }): Place => ({ scope: { type: "building", id }, name })),
-        ...tenants.map(({ id, unit }): Place => {
-          const scope = { type: "tenant", id } as const
-          return {
-            scope,
-            name: unit === null ? scopeName(visit.language, scope) : visit.language.t("unit", { label: unit.label })
-          }
-        })
-      ]
-    })
-  }
-
-  /** Makes the page with the owner's integrations, grouped by place. */
-  home(visit: Visit, actor: Actor): PageEffect {
-    const { t } = visit.language
-    const chosen = visit.query.get("place")
-    return Effect.gen({ self: this }, function* () {
-      const places = yield* this.#placesOf(visit, actor)
-      const shown =
-        chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
-      const limit = chosen === null ? perGlance : perPlace
-      const sections = yield* Effect.forEach(shown, (place) => this.#placePanel(visit, actor, place, limit))
-      return {
-        title: t("your_integrations"),
-        place: "",
-        refresh: 10,
-        body: Html.template`<h1>${t("your_integrations")}</h1>
-${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
-          chosen === null && places.length > mostPlaces
-            ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
-            : null
-        }`
-      }
-    })
-  }
-
-  #placePanel(visit: Visit, actor: Actor, { name, scope }: Place, limit: number): Effect.Effect<Html.Html, KnownError> {
-    const { integrations, operatorIntegrations } = this.#services
-    const base = visit.home
-    const { t } = visit.language
-    return Effect.gen(function* () {
-      const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
-      const rows: Array<ReadonlyArray<Html.Part>> = []
-      for (const { id } of items) {
-        const one = yield* Effect.catchTag(operatorIntegrations.show(id), "IntegrationNotFound", () =>
-          Effect.succeed(null)
-        )
-        if (one !== null) rows.push(integrationRow(visit, one))
-      }
-      const key = keyOf(scope)
-      const columns = [t("integration"), t("health"), t("host"), t("sends"), t("failing_since")]
-      return Parts.panel(
-        key,
-        name,
-        Html.template`${Parts.table(name, columns, rows, t("no_integrations"))}
-<p class="row">${total > items.length ? Html.template`<a href="${base}?place=${key}">${t("all_of", { n: total })}</a>` : null}<a class="button quiet" href="${base}/new?place=${key}">${t("new_integration")}</a></p>`
-      )
-    })
   }
 
   /** Makes the page with the empty form for a new integration. All events are selected. */
@@ -172,10 +93,8 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
     problem: Html.Html | null = null
   ): Effect.Effect<Shown, KnownError> {
     const { t } = visit.language
-    return Effect.map(this.#placesOf(visit, actor), (places) => {
-      const options = places.map(
-        ({ name, scope }) => [keyOf(scope), `${name} (${scopeName(visit.language, scope)})`] as const
-      )
+    return Effect.map(this.#services.labels.placesOf(visit.language, actor), (places) => {
+      const options = places.map(({ name, scope }) => [keyOf(scope), name] as const)
       const fields = Html.template`${Parts.hidden("key", entered.key)}${Parts.field("place", t("place"), (attributes) => Parts.select(attributes, options, entered.place))}${this.#fields(visit, entered)}<button type="submit">${t("create")}</button>`
       return {
         title: t("new_integration"),
@@ -330,21 +249,6 @@ ${signing === "ed25519" ? publicKeyPanel(language, publicKey, `${publicUrl.url}/
     }
   }
 }
-
-const integrationRow = (visit: Visit, one: IntegrationWithHealth): ReadonlyArray<Html.Part> => {
-  const { home, language } = visit
-  const { bindings, configuration, id } = one.integration
-  return [
-    Html.template`<a href="${home}/${id}">${language.t("integration_title", { id })}</a>`,
-    Parts.health(language, one),
-    Html.template`<span class="mono">${Parts.hostOf(configuration.url)}</span>`,
-    bindings.map(({ resource_type }) => Parts.typeName(language, resource_type)).join(", "),
-    one.failing === null ? null : Parts.ago(visit, one.failing.since)
-  ]
-}
-
-/** Formats a building or tenant as a query parameter, like `building-1`. */
-const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
 
 const scopeOf = (key: string): Scope | null => {
   const [type, id = ""] = key.split("-", 2)

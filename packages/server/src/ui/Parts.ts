@@ -135,29 +135,42 @@ export const form = ({ formToken, home }: Visit, path: string, fields: Html.Html
 ${fields}
 </form>`
 
+/** What a button that asks for confirmation does. */
+interface Question {
+  /** Distinguishes the dialog from others on the page. */
+  readonly id: string
+  readonly label: string
+  /** Heading of the dialog, which names what is changed; by default the label. */
+  readonly title?: string
+  readonly text: Html.Part
+  /** Text of the button that carries out the action; by default the label. */
+  readonly yes?: string
+  readonly fields?: Html.Html
+  /** `primary` for the main action of a page, `item` for an entry of a menu, `danger` for what can't be undone. */
+  readonly kind?: "primary" | "item" | "danger"
+}
+
 /**
- * Makes a button with a confirmation: the button opens an explanation and a second button, which carries out the
- * action. Works without a script.
+ * Makes a button that opens a dialog, which says what the action does and has a button to carry it out and one to
+ * cancel. Browsers open and close it without a script.
  */
-export const ask = (
-  visit: Visit,
-  path: string,
-  {
-    danger = false,
-    fields,
-    label,
-    text,
-    yes
-  }: {
-    readonly label: string
-    readonly text: string
-    /** Text of the second button; by default the label. */
-    readonly yes?: string
-    readonly fields?: Html.Html
-    readonly danger?: boolean
-  }
-): Html.Html => Html.template`<details class="ask"><summary class="button${danger ? " danger" : ""}">${label}</summary>
-<div>${form(visit, path, Html.template`<p>${text}</p>${fields ?? null}<button type="submit"${danger ? Html.template` class="danger"` : null}>${yes ?? label}</button>`)}</div></details>
+export const ask = (visit: Visit, path: string, question: Question): Html.Html => {
+  const { fields = Html.nothing, id, kind = "", label, text, title = label, yes = label } = question
+  const dialog = `ask-${id}`
+  const heading = `${dialog}-title`
+  return Html.template`<button type="button" class="${kind === "" ? "quiet" : kind}" popovertarget="${dialog}">${label}</button>
+<div popover id="${dialog}" class="dialog" role="dialog" aria-labelledby="${heading}">${form(
+    visit,
+    path,
+    Html.template`<h2 id="${heading}">${title}</h2>
+<p>${text}</p>${fields}<div class="row end"><button type="button" class="quiet" popovertarget="${dialog}" popovertargetaction="hide" autofocus>${visit.language.t("cancel")}</button><button type="submit" class="${kind === "danger" ? "danger" : "primary"}">${yes}</button></div>`
+  )}</div>
+`
+}
+
+/** Makes a button that opens a menu of links and buttons. Works without a script. */
+export const menu = (label: string, items: ReadonlyArray<Html.Html>): Html.Html =>
+  Html.template`<details class="menu"><summary class="button quiet">${label}</summary><div>${items}</div></details>
 `
 
 /** Names of the login form's fields. */
@@ -226,6 +239,20 @@ export const formFailure = (
 export const copyButton = ({ t }: Language, id: string): Html.Html =>
   Html.template`<button type="button" class="quiet" data-copy="${id}" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>`
 
+/** Reads a time in UTC from a form field, which has no time zone. */
+export const timeIn = (fields: URLSearchParams, name: string): number | undefined => {
+  const text = fields.get(name) ?? ""
+  const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
+  return Number.isNaN(millis) ? undefined : millis
+}
+
+/** Formats a time for such a field. */
+export const timeText = (millis: number): string => isoOf(millis).slice(0, 16)
+
+/** Makes the heading of a page, with a line below it, and with states and actions beside it. */
+export const heading = (title: string, below: Html.Part, beside: Html.Html): Html.Html =>
+  Html.template`<header class="head"><div><h1>${title}</h1><p class="muted">${below}</p></div><div class="row">${beside}</div></header>`
+
 /** A section with a heading. */
 export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Html =>
   Html.template`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>
@@ -239,17 +266,18 @@ export const facts = (pairs: ReadonlyArray<readonly [string, Html.Part] | null>)
   )}</dl>
 `
 
-/** Makes a table. On phones, the table becomes a list of cards, with each column's name before the value. */
+/** Makes a table. `kind` is the class that sets its column widths. On phones, the table becomes a list of cards, with each column's name before the value. */
 export const table = (
   label: string,
   columns: ReadonlyArray<Html.Part>,
   rows: ReadonlyArray<ReadonlyArray<Html.Part>>,
-  none: string
+  none: string,
+  kind = ""
 ): Html.Html => {
   if (rows.length === 0) return Html.template`<p class="muted">${none}</p>`
   const labelled = (column: Html.Part | undefined, at: number) =>
     at > 1 && typeof column === "string" && column !== "" ? Html.template` data-label="${column}"` : null
-  return Html.template`<table role="table" aria-label="${label}"><thead role="rowgroup"><tr role="row">${columns.map(
+  return Html.template`<table role="table" class="${kind}" aria-label="${label}"><thead role="rowgroup"><tr role="row">${columns.map(
     (column) => Html.template`<th role="columnheader" scope="col">${column}</th>`
   )}</tr></thead>
 <tbody role="rowgroup">${rows.map(
@@ -310,9 +338,6 @@ export const health = ({ t }: Language, { failing, integration }: IntegrationWit
     return badge("disabled", t(`disabled_${integration.disabled_reason ?? "manual"}`))
   return failing === null ? badge("enabled", t("enabled")) : badge("failing", t("failing"))
 }
-
-/** Returns the host in an integration's URL. */
-export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
 
 /** Makes a page that says what happened and what to do. */
 export const messagePage = (

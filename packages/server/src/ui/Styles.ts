@@ -37,20 +37,20 @@ code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var
 /** Additional style rules of pages with lists. */
 export const listLook = `
 :root { --good: #1a6b3c; --good-ground: #e5f4eb; --warn: #7a4d00; --warn-ground: #fdf2dc; --info: #1d4f91;
-  --info-ground: #e8f0fb; --quiet-ground: #eceff3; --rule: #dde2e8 }
+  --info-ground: #e8f0fb; --quiet-ground: #eceff3; --rule: #dde2e8; --edge: #c3cad3; --on-alert: #ffffff }
 @media (prefers-color-scheme: dark) { :root { --good: #7fd6a2; --good-ground: #16301f; --warn: #f0c169;
-  --warn-ground: #35290f; --info: #9cc4ff; --info-ground: #17293f; --quiet-ground: #2a323b; --rule: #333c46 } }
+  --warn-ground: #35290f; --info: #9cc4ff; --info-ground: #17293f; --quiet-ground: #2a323b; --rule: #333c46; --edge: #56616d; --on-alert: #3a1d1b } }
 body { padding: 0 0 3rem }
 main { max-width: 72rem; padding: 1.25rem 1rem; background: none; border-radius: 0; box-shadow: none }
 h1:focus { outline: none }
 h2 { margin: 0 0 .75rem; font-size: 1.125rem; line-height: 1.3 }
 button, .button { width: auto; margin: 0; font-size: .9375rem }
 .button { display: inline-flex; align-items: center; min-height: 2.75rem; padding: .5rem 1rem;
-  border: 1px solid var(--accent); border-radius: .5rem; color: var(--accent); font-weight: 600;
-  text-decoration: none }
-.button.quiet, summary.button { background: none }
-button.danger, .button.danger { border-color: var(--alert); color: var(--alert) }
-button.danger { background: none }
+  border: 1px solid var(--edge); border-radius: .5rem; font-weight: 600; text-decoration: none; cursor: pointer }
+button.quiet, .button.quiet { border-color: var(--edge); background: var(--card); color: var(--text) }
+button.quiet:hover, .button.quiet:hover { background: var(--quiet-ground) }
+button.danger { border-color: var(--alert); background: none; color: var(--alert) }
+.dialog button.danger { background: var(--alert); color: var(--on-alert) }
 button[disabled] { opacity: .55; cursor: default }
 select, input, textarea { min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem;
   background: var(--card); color: var(--text); font: inherit }
@@ -66,10 +66,33 @@ h3 { margin: 1.25rem 0 .5rem; font-size: 1rem }
 fieldset { margin: 0 0 1rem; padding: .5rem 1rem; border: 1px solid var(--rule); border-radius: .5rem }
 legend { padding: 0 .25rem; font-weight: 600 }
 .box { display: flex; gap: .75rem; align-items: center; min-height: 2.75rem; margin: 0; font-weight: 400 }
-.ask > summary { list-style: none }
-.ask > summary::-webkit-details-marker { display: none }
-.ask[open] { flex: 1 1 100%; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem }
-.ask > div { max-width: 40rem; margin: .75rem 0 0 }
+.dialog { width: min(32rem, calc(100vw - 2rem)); margin: auto; padding: 1.5rem; border: 1px solid var(--rule);
+  border-radius: .75rem; background: var(--card); color: var(--text); white-space: normal;
+  box-shadow: 0 .75rem 3rem rgb(0 0 0 / .35) }
+.dialog::backdrop { background: rgb(10 15 20 / .45) }
+.dialog h2 { overflow-wrap: anywhere }
+.end { justify-content: flex-end }
+.menu { position: relative }
+.menu > summary { list-style: none }
+.menu > summary::-webkit-details-marker { display: none }
+.menu > summary::after { content: ""; width: .5rem; height: .5rem; margin: -.25rem 0 0 .625rem;
+  border: solid currentcolor; border-width: 0 .125rem .125rem 0; transform: rotate(45deg) }
+.menu > div { position: absolute; right: 0; z-index: 2; min-width: 15rem; margin: .25rem 0 0; padding: .375rem;
+  border: 1px solid var(--rule); border-radius: .625rem; background: var(--card);
+  box-shadow: 0 .5rem 1.5rem rgb(0 0 0 / .18) }
+.menu > div > a, .menu > div > button { display: flex; align-items: center; width: 100%; min-height: 2.75rem;
+  padding: .5rem .75rem; border: 0; border-radius: .375rem; background: none; color: var(--text); font-weight: 400;
+  text-align: left; text-decoration: none }
+.menu > div > :is(a, button):hover { background: var(--quiet-ground) }
+.head { display: flex; flex-wrap: wrap; gap: .75rem 1.5rem; align-items: center; justify-content: space-between;
+  margin: 0 0 1.25rem }
+.head > div { min-width: 0 }
+.head h1 { margin: 0; overflow-wrap: anywhere }
+.head p { margin: .125rem 0 0 }
+.risky { border-color: var(--alert) }
+.risky .apart { margin: 0 }
+.risky .apart > p { margin: 0 }
+.under { display: block; color: var(--muted); font-size: .875rem }
 .selected { margin: 1rem 0 0 }
 .pager { margin: 1rem 0 0 }
 .bar .alert { max-width: 70rem; margin: .5rem auto }

@@ -22,7 +22,9 @@ import { integrationIdIn, parseIntegrationId, pathId } from "../http/Query.ts"
 import type { Answer, Face, Method, Params, Route } from "../http/Route.ts"
 import { ClientPages } from "./ClientPages.ts"
 import { deliveriesIn, DeliveryPages } from "./DeliveryPages.ts"
+import { makeSearch } from "./DeliverySearch.ts"
 import { IntegrationPages, pathOf } from "./IntegrationPages.ts"
+import { makeLabels } from "./Labels.ts"
 import { liveScript, makePages, seeOther } from "./Page.ts"
 import { NotificationPages } from "./NotificationPages.ts"
 import { makeOverview } from "./Overview.ts"
@@ -52,17 +54,20 @@ const none = new URLSearchParams()
 const forged = formFailure(403, "forbidden", "Nothing was done", { key: "form_expired" })
 
 const componentsOf = Effect.gen(function* () {
+  const labels = yield* makeLabels
+  const search = yield* makeSearch
   const notifications = yield* NotificationPages.make
-  const deliveries = yield* DeliveryPages.make
+  const deliveries = yield* DeliveryPages.make(search)
+  const others = { labels, search, deliveryPages: deliveries, notificationPages: notifications }
   return {
     clients: yield* ClientPages.make,
     deliveries,
-    integration: yield* IntegrationPages.make(deliveries, notifications),
+    integration: yield* IntegrationPages.make(others),
     integrations: yield* OperatorIntegrations,
     notifications,
     now: yield* storeTime,
     overview: yield* makeOverview(notifications),
-    owners: yield* OwnerPages.make,
+    owners: yield* OwnerPages.make(labels),
     pages: yield* makePages,
     publish: yield* makePublishPages,
     script: yield* liveScript,
@@ -100,6 +105,10 @@ class Ui {
         "/integrations/:id",
         this.#ofOne((visit, found) => integration.onePage(visit, found))
       ),
+      get(
+        "/integrations/:id/recover",
+        this.#ofOne((visit, found) => integration.recoverPage(visit, found))
+      ),
       ...Object.entries({ ...integration.sharedActions, ...integration.operatorActions }).map(([action, run]) =>
         post(`/integrations/:id/${action}`, this.#change(run))
       ),
@@ -126,7 +135,7 @@ class Ui {
       post("/sign-out", (visit) => visitors.signOut(visit)),
       get(
         "",
-        ofOwner((visit, actor) => owners.home(visit, actor))
+        ofOwner((visit, actor) => integration.ownerPage(visit, actor))
       ),
       get(
         "/new",
@@ -139,6 +148,10 @@ class Ui {
       get(
         "/:id",
         this.#ofOne((visit, found) => integration.onePage(visit, found))
+      ),
+      get(
+        "/:id/recover",
+        this.#ofOne((visit, found) => integration.recoverPage(visit, found))
       ),
       get(
         "/:id/edit",

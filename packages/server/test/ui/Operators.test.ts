@@ -349,14 +349,17 @@ describe("an operator's pages", () => {
 
     yield* browser.post(page, `${path}/status`, { status: "disabled" })
     assert.strictEqual(yield* shown("/status"), "disabled")
-    const refused = yield* browser.post(page, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+    const refused = yield* browser.post(page, `${path}/recover`, { since: "1970-01-01T00:00" })
     assert.strictEqual(refused.status, 409)
     assert.include(alertIn(refused), "Enable it first")
     yield* browser.post(page, `${path}/status`, { status: "enabled" })
     assert.strictEqual(yield* shown("/status"), "enabled")
-    const recovered = yield* browser.post(page, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+    const count = yield* browser.get(`${path}/recover?since=1970-01-01T00:00`)
+    assert.match(count.text, /<b>2<\/b> deliveries since .* were not acknowledged/)
+    assert.include(count.text, "Send 2 deliveries again")
+    const recovered = yield* browser.post(page, `${path}/recover`, { since: "1970-01-01T00:00" })
     assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=2`)
-    assert.strictEqual((yield* browser.post(page, `${path}/recover`, { "recover-since": "soon" })).status, 422)
+    assert.strictEqual((yield* browser.post(page, `${path}/recover`, { since: "soon" })).status, 422)
 
     const saved = yield* browser.post(page, `${path}/overrides`, {
       acknowledge: "2xx",

@@ -90,7 +90,7 @@ describe("an owner", () => {
       ["rotate", {}],
       ["edit", { url: "https://evil.example/", binding: "access_log create" }],
       ["test", {}],
-      ["recover", { "recover-since": "1970-01-01T00:00" }],
+      ["recover", { since: "1970-01-01T00:00" }],
       ["deliveries/resend", { delivery: "dlv_1" }]
     ] as const) {
       assert.strictEqual((yield* browser.post(page, `/portal/${other}/${action}`, fields)).status, 404, action)
@@ -211,7 +211,7 @@ describe("an owner", () => {
     assert.notInclude(german.text, `lang="en"`)
     const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
     assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
-    const recovered = yield* browser.post(detail, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+    const recovered = yield* browser.post(detail, `${path}/recover`, { since: "1970-01-01T00:00" })
     assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=1`)
     const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
     assert.deepStrictEqual(states, ["pending", "pending"])

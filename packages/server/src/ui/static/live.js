@@ -77,7 +77,7 @@ const localize = () => {
 /** Whether a refresh would disturb the visitor, or the page is hidden. */
 const isBusy = () =>
   document.visibilityState !== "visible" ||
-  document.querySelector("details.ask[open], input[name=delivery]:checked") !== null ||
+  document.querySelector("[popover]:popover-open, .menu[open], input[name=delivery]:checked") !== null ||
   (document.activeElement?.matches("input:not([type=checkbox]), select, textarea") ?? false)
 
 /**
@@ -131,7 +131,21 @@ const copy = async (button, source) => {
   }
 }
 
+/**
+ * Closes the open menu, except while the visitor uses it.
+ * @param {EventTarget | null} target
+ */
+const closeMenus = (target) => {
+  for (const menu of document.querySelectorAll(".menu[open]"))
+    if (!(target instanceof Node && menu.contains(target))) menu.removeAttribute("open")
+}
+
+document.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape" && document.querySelector("[popover]:popover-open") === null) closeMenus(null)
+})
+
 document.addEventListener("click", ({ target }) => {
+  closeMenus(target)
   const button = target instanceof Element ? target.closest("[data-copy]") : null
   const source = document.getElementById(button?.getAttribute("data-copy") ?? "")
   if (button !== null && source !== null) void copy(button, source)
