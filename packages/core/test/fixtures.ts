@@ -35,6 +35,8 @@ export const makeIntegration = (overrides: Partial<Integration> = {}): Integrati
     { resource_type: "access_log", actions: ["create"] },
     { resource_type: "call", actions: ["create"] }
   ],
+  name: null,
+  description: null,
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") },

@@ -46,6 +46,7 @@ export type {
   GrantSummary,
   IntegrationChange,
   IntegrationListOptions,
+  IntegrationSearchOptions,
   IntegrationPage,
   IntegrationsClient,
   IntegrationSummary,

@@ -65,8 +65,20 @@ describe("the operator's commands", () => {
   live("show integrations and set their overrides", function* () {
     const receiver = yield* startReceiver()
     const { print, run } = yield* withIntegration(receiver.url)
-    const line = new RegExp(`^1 +enabled +building 1 +${receiver.url}\n$`)
+    const line = new RegExp(`^1 +enabled +- +building 1 +client c1 +${receiver.url}\n$`)
     assert.match(yield* print("integrations", "list"), line)
+    const host = new URL(receiver.url).host
+    assert.match(yield* print("integrations", "list", "--client", "c1", "--host", host), line)
+    for (const other of [
+      ["--client", "c2"],
+      ["--host", "example.com"],
+      ["--name", "x"]
+    ]) {
+      assert.strictEqual(yield* print("integrations", "list", ...other), "no such integrations\n")
+      assert.match(yield* print("deliveries", "list", ...other), /^no such deliveries\ntotal: 0 such deliveries\n$/)
+    }
+    const named = yield* run("integrations", "list", "--host", "http://example.com")
+    assert.match(named.stderr, /^doorhook: --host must be the host of a URL/)
     assert.strictEqual(yield* print("integrations", "list", "--status", "disabled"), "no such integrations\n")
     const set = ["integrations", "set", "1"]
     const shown = yield* print(...set, "--acknowledge", "2xx", "--retry", "access_log=5s,30s", "--retry", "call=")
@@ -84,7 +96,9 @@ describe("the operator's commands", () => {
     const values = ["--acknowledge", "200", "--status", "enabled"]
     const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
     assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
-    assert.match(yield* print("integrations", "show", "1"), /^set: --acknowledge 200$/m)
+    const described = yield* print("integrations", "show", "1")
+    assert.match(described, /^set: --acknowledge 200$/m)
+    assert.match(described, /^created by user \S+, client c1$/m)
     assert.deepStrictEqual(JSON.parse(yield* print("integrations", "show", "--json", "1")), JSON.parse(cleared))
     const wrong = yield* run(...set, "--retry", "access_log=soon")
     assert.notStrictEqual(wrong.code, 0)

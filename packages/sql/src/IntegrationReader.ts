@@ -95,8 +95,8 @@ const explain = Schema.decodeUnknownEffect(
 
 /** Checks the columns by hand, which is several times faster than the schema. */
 const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Read<Integration> => {
-  const { created_at, created_by_client, created_by_user, disabled_reason, id, integrator, method } = row
-  const { status, updated_at, url, version } = row
+  const { created_at, created_by_client, created_by_user, description, disabled_reason, id, integrator } = row
+  const { method, name, status, updated_at, url, version } = row
   const scope = scopeOf(row)
   const bound = bindingsOf(row)
   const overridden = overridesOf(row)
@@ -120,6 +120,8 @@ const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Rea
         integrator,
         configuration: { url, method },
         bindings: bound,
+        name,
+        description,
         status,
         disabled_reason,
         created_by: { user_id: created_by_user, client_id: created_by_client },

@@ -27,6 +27,8 @@ export interface IntegrationRow {
   readonly url: string
   readonly method: string
   readonly bindings: string
+  readonly name: string | null
+  readonly description: string | null
   readonly status: string
   readonly disabled_reason: string | null
   readonly created_by_user: string
@@ -55,6 +57,8 @@ export const rowFrom = (column: (name: keyof IntegrationRow) => unknown): Integr
   url: String(column("url")),
   method: String(column("method")),
   bindings: String(column("bindings")),
+  name: textOrNull(column("name")),
+  description: textOrNull(column("description")),
   status: String(column("status")),
   disabled_reason: textOrNull(column("disabled_reason")),
   created_by_user: String(column("created_by_user")),
@@ -136,6 +140,8 @@ export const integrationColumns = [
   "url",
   "method",
   "bindings",
+  "name",
+  "description",
   "status",
   "disabled_reason",
   "created_by_user",
@@ -161,6 +167,8 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     url: integration.configuration.url,
     method: integration.configuration.method,
     bindings: encodeBindings(integration.bindings),
+    name: integration.name,
+    description: integration.description,
     status: integration.status,
     disabled_reason: integration.disabled_reason,
     created_by_user: integration.created_by.user_id,

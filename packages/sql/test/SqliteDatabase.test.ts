@@ -11,13 +11,14 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { SqliteMigrations } from "../src/sqlite/migrations/index.ts"
-import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
+import * as SqliteDatabase from "../src/sqlite/SqliteDatabase.ts"
+import { integrationOfVersion1, namesTheFirst, onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 /** The migrations of a made-up next release. */
 const nextRelease = {
   ...SqliteMigrations.defaultValue(),
-  "2_notes": Effect.gen(function* () {
+  "3_notes": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.unsafe("CREATE TABLE notes (text TEXT NOT NULL) STRICT")
     yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
@@ -32,9 +33,9 @@ describe("a next version of the tables", () => {
         { filename },
         SettingStore.use((store) => store.getOrCreate("key", "kept"))
       )
-      const failing = { ...nextRelease, "3_failing": Effect.fail("no") }
+      const failing = { ...nextRelease, "4_failing": Effect.fail("no") }
       const failed = yield* Effect.provideService(refusal({ filename }), SqliteMigrations, failing)
-      assert.include(failed.message, 'Migration "3_failing" failed')
+      assert.include(failed.message, 'Migration "4_failing" failed')
       yield* Effect.replicateEffect(open({ filename }), 2).pipe(Effect.provideService(SqliteMigrations, nextRelease))
       const db = new DatabaseSync(filename, { readOnly: true })
       assert.deepEqual(
@@ -47,7 +48,22 @@ describe("a next version of the tables", () => {
       db.close()
       const error = yield* refusal({ filename })
       assert.strictEqual(error.why, "newer_version")
-      assert.include(error.message, "a newer doorhook made its tables (version 2; this doorhook supports up to 1)")
+      assert.include(error.message, "a newer doorhook made its tables (version 3; this doorhook supports up to 2)")
+    })
+  )
+})
+
+describe("tables of version 1", () => {
+  it.effect("keep their integrations, which then can have a name", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { "1_tables": tables } = SqliteMigrations.defaultValue()
+      assert.isDefined(tables)
+      yield* Effect.scoped(Layer.build(SqliteDatabase.layer({ filename }))).pipe(
+        Effect.provideService(SqliteMigrations, { "1_tables": tables })
+      )
+      yield* tamper(filename, integrationOfVersion1("integrations"))
+      yield* onStore({ filename }, namesTheFirst)
     })
   )
 })

@@ -78,6 +78,8 @@ export const integrationOf = (
   integrator: "webhook",
   configuration: { url, method: "post" },
   bindings: bindAll(builtInTable),
+  name: null,
+  description: null,
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("simulator"), client_id: ClientId.make("simulator") },

@@ -97,6 +97,8 @@ export const createIntegration = (building: number, port: number, host = "127.0.
       integrator: "webhook",
       configuration: { url: `http://${host}:${port}/hook`, method: "post" },
       bindings: bindAll(builtInTable),
+      name: null,
+      description: null,
       status: "enabled",
       disabled_reason: null,
       created_by: { user_id: UserId.make("admin"), client_id: ClientId.make("c1") },

@@ -4,6 +4,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Attempt, Delivery } from "../model/Delivery.ts"
 import { formatDeliveryId, DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { IntegrationSearch } from "../model/IntegrationSearch.ts"
 import type {
   DeliveryFilter,
   DeliverySummary,
@@ -12,7 +13,7 @@ import type {
   RedeliverResult
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
@@ -59,6 +60,20 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
   }
 }
 
+/** Maximum number of integrations whose deliveries one list merges. */
+const maxSearched = 100
+
+/** The search of a list of deliveries matches too many integrations. */
+export class TooManyIntegrations extends Schema.TaggedError<TooManyIntegrations>()("TooManyIntegrations", {}) {
+  get said(): Sentence {
+    return say("error_too_many_integrations", { most: maxSearched })
+  }
+
+  override get message(): string {
+    return english(this.said)
+  }
+}
+
 /** A delivery with its event and all its attempts, oldest first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
@@ -72,6 +87,11 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
+    /** Lists the deliveries of the integrations that a search matches. Deleted integrations match no search. */
+    readonly search: (
+      search: IntegrationSearch,
+      filter: DeliveryFilter
+    ) => Effect.Effect<ReadonlyArray<ListedDelivery>, TooManyIntegrations | StoreError>
     /** Returns one delivery with an explanation for the given reader, by default an operator. */
     readonly show: (
       id: DeliveryId,
@@ -102,6 +122,19 @@ export class Deliveries extends Context.Service<
       const wake = yield* WakeSignal
       const settings = yield* DeliverySettings
       const now = yield* storeTime
+
+      const search = Effect.fnUntraced(function* (criteria: IntegrationSearch, filter: DeliveryFilter) {
+        const found = yield* integrations.listAll({ ...criteria, after: 0, limit: maxSearched + 1 })
+        if (found.length > maxSearched) return yield* new TooManyIntegrations()
+        const lists = yield* Effect.forEach(found, (one) => {
+          const { id } = isUnreadable(one) ? one : one.integration
+          return (filter.integration_id ?? id) === id ? store.list({ ...filter, integration_id: id }) : none
+        })
+        return lists
+          .flat()
+          .toSorted((a, b) => (filter.order === "newest" ? b.id - a.id : a.id - b.id))
+          .slice(0, filter.limit)
+      })
 
       /** When the event's lifetime ended; null for an event without a lifetime. */
       const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
@@ -144,10 +177,12 @@ export class Deliveries extends Context.Service<
 
       const summary = Effect.suspend(() => store.summary(now()))
 
-      return Deliveries.of({ list: store.list, show, resend, recover, summary })
+      return Deliveries.of({ list: store.list, search, show, resend, recover, summary })
     })
   )
 }
+
+const none = Effect.succeed<ReadonlyArray<ListedDelivery>>([])
 
 /** Whether the call made deliveries due. */
 const leavesWork = (result: RedeliverResult): boolean => result._tag === "Redelivered" && result.count > 0

@@ -7,12 +7,19 @@
  */
 import { Array, Predicate, Result, Schema } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
-import type { Binding, Configuration, Integration } from "../model/Integration.ts"
-import { DisabledReason, IntegrationAttributes } from "../model/Integration.ts"
+import type { Binding, Configuration, Integration, IntegrationLabels as Labels } from "../model/Integration.ts"
+import {
+  creatingClient,
+  DisabledReason,
+  IntegrationAttributes,
+  IntegrationLabels,
+  maxLabelLengths
+} from "../model/Integration.ts"
 import type { Problems } from "../model/InvalidInput.ts"
 import { isoOf } from "../model/IsoTime.ts"
 import type { ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
-import { english } from "../model/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import type { UrlProblem } from "../model/UrlPolicy.ts"
 
 /** The JSON:API type of an integration. */
@@ -38,8 +45,12 @@ export class DocumentMismatch extends Schema.TaggedError<DocumentMismatch>()("Do
   }
 }
 
-const related = <Type extends string>(type: Type) =>
-  Schema.Struct({ data: Schema.Struct({ type: Schema.Literal(type), id: Schema.String }) })
+const identified = <Type extends string>(type: Type) => Schema.Struct({ type: Schema.Literal(type), id: Schema.String })
+
+const related = <Type extends string>(type: Type) => Schema.Struct({ data: identified(type) })
+
+/** The client that created the integration; null if it was created without one, for example on doorhook's pages. */
+const client = Schema.Struct({ data: Schema.NullOr(identified("clients")) })
 
 /** The resource object of an integration. */
 export const IntegrationResource = Schema.Struct({
@@ -47,6 +58,7 @@ export const IntegrationResource = Schema.Struct({
   id: Schema.String,
   attributes: Schema.Struct({
     ...IntegrationAttributes.fields,
+    ...IntegrationLabels.fields,
     status: Schema.Literals(["enabled", "disabled"]),
     disabled_reason: Schema.NullOr(DisabledReason),
     /** ISO 8601 in UTC, like `updated_at`. */
@@ -54,8 +66,8 @@ export const IntegrationResource = Schema.Struct({
     updated_at: Schema.String
   }),
   relationships: Schema.Union([
-    Schema.Struct({ building: related("buildings") }),
-    Schema.Struct({ tenant: related("tenants") })
+    Schema.Struct({ building: related("buildings"), client }),
+    Schema.Struct({ tenant: related("tenants"), client })
   ]),
   links: Schema.Struct({ self: Schema.String })
 })
@@ -65,6 +77,8 @@ export type IntegrationResource = typeof IntegrationResource.Type
 export const resourceOf = (integration: Integration, self: string): IntegrationResource => {
   const { scope } = integration
   const owner = String(scope.id)
+  const creator = creatingClient(integration)
+  const created = { client: { data: creator === null ? null : { type: "clients" as const, id: creator } } }
   return {
     type: integrationType,
     id: String(integration.id),
@@ -72,6 +86,8 @@ export const resourceOf = (integration: Integration, self: string): IntegrationR
       integrator: integration.integrator,
       configuration: integration.configuration,
       bindings: integration.bindings,
+      name: integration.name,
+      description: integration.description,
       status: integration.status,
       disabled_reason: integration.disabled_reason,
       created_at: isoOf(integration.created_at),
@@ -79,8 +95,8 @@ export const resourceOf = (integration: Integration, self: string): IntegrationR
     },
     relationships:
       scope.type === "building"
-        ? { building: { data: { type: "buildings", id: owner } } }
-        : { tenant: { data: { type: "tenants", id: owner } } },
+        ? { building: { data: { type: "buildings", id: owner } }, ...created }
+        : { tenant: { data: { type: "tenants", id: owner } }, ...created },
     links: { self }
   }
 }
@@ -118,13 +134,13 @@ export interface ReadContext {
   readonly aliases: Readonly<Record<string, ResourceType>>
 }
 
-/** Members of a POST or PUT: all attributes, and an optional status. */
-export interface IntegrationInput extends IntegrationAttributes {
+/** Members of a POST or PUT: all attributes, and optional others. */
+export interface IntegrationInput extends IntegrationAttributes, Partial<Labels> {
   readonly status?: Integration["status"]
 }
 
 /** Members of a PATCH. */
-export interface IntegrationPatch {
+export interface IntegrationPatch extends Partial<Labels> {
   readonly integrator?: IntegrationAttributes["integrator"]
   readonly configuration?: Partial<Configuration>
   readonly bindings?: ReadonlyArray<Binding>
@@ -136,7 +152,8 @@ const configurationPointer = `${attributesPointer}/configuration`
 
 /**
  * Problems point to the invalid value, or to the parent of a missing one. Codes: `blank` for a missing or empty value,
- * `invalid` for a value of the wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
+ * `invalid` for a value of the wrong kind, `inclusion` for a value that is not allowed, `too_long` for a text, and the
+ * codes of `UrlPolicy`.
  */
 type Read<A> = Result.Result<A, Problems>
 /** Reads the document of one type of request. */
@@ -146,6 +163,10 @@ type Members = Readonly<Record<PropertyKey, unknown>>
 
 const problem = (pointer: string, code: string, title: string, detail: string): Read<never> =>
   Result.fail([{ pointer, code, title, detail }])
+
+/** Makes a problem that pages show in their language. */
+const saidProblem = (pointer: string, code: string, title: string, said: Sentence): Read<never> =>
+  Result.fail([{ pointer, code, title, detail: english(said), said }])
 
 const missing = (parent: string, name: string, expected: string): Read<never> =>
   problem(parent, "blank", "Missing member", `\`${name}\` is missing; it must be ${expected}.`)
@@ -219,6 +240,36 @@ const readIntegrator = (attributes: Members) => wordMember(attributes, attribute
 
 const readStatus = (attributes: Members) => wordMember(attributes, attributesPointer, "status", ["enabled", "disabled"])
 
+/**
+ * Reads a text that describes the integration to people; undefined keeps the current one. Null or a blank text removes
+ * it. Control characters are refused, because lists show a name on one line. A description may have several lines.
+ */
+const readLabel = (attributes: Members, name: keyof Labels, of: RegExp): Read<string | null | undefined> => {
+  const value = attributes[name]
+  const pointer = `${attributesPointer}/${name}`
+  if (value === undefined || value === null) return Result.succeed(value)
+  if (!Predicate.isString(value)) return invalid(pointer, "a text or null")
+  const text = value.trim()
+  const most = maxLabelLengths[name]
+  if (globalThis.Array.from(text).length > most)
+    return saidProblem(pointer, "too_long", "Too long", say("text_too_long", { most }))
+  return of.test(text) && text.isWellFormed()
+    ? Result.succeed(text === "" ? null : text)
+    : saidProblem(pointer, "invalid", "Invalid value", say("text_characters"))
+}
+
+const readLabels = (attributes: Members): Read<Partial<Labels>> =>
+  Result.map(
+    combine({
+      name: readLabel(attributes, "name", /^\P{Cc}*$/u),
+      description: readLabel(attributes, "description", /^[\P{Cc}\t\r\n]*$/u)
+    }),
+    ({ description, name }) => ({
+      ...(name !== undefined && { name }),
+      ...(description !== undefined && { description })
+    })
+  )
+
 const readUrl = (configuration: Members, urlProblem: UrlProblem | null): Read<string> => {
   const { url } = configuration
   const expected = "an absolute http or https URL"
@@ -227,15 +278,7 @@ const readUrl = (configuration: Members, urlProblem: UrlProblem | null): Read<st
   if (!Predicate.isString(url)) return invalid(pointer, expected)
   return urlProblem === null
     ? Result.succeed(url)
-    : Result.fail([
-        {
-          pointer,
-          code: urlProblem.code,
-          title: "Invalid URL",
-          detail: english(urlProblem.said),
-          said: urlProblem.said
-        }
-      ])
+    : saidProblem(pointer, urlProblem.code, "Invalid URL", urlProblem.said)
 }
 
 const readMethod = (configuration: Members) =>
@@ -306,7 +349,7 @@ const readData = (document: unknown): Read<Members> =>
 const readType = (data: Members): Read<unknown> =>
   Predicate.isNullish(data["type"]) ? missing("/data", "type", quote([integrationType])) : Result.succeed(data["type"])
 
-/** Reads the document of a POST or PUT, in which only the status is optional. */
+/** Reads the document of a POST or PUT, in which only the labels and the status are optional. */
 export const readAttributes = (document: unknown, context: ReadContext): Read<IntegrationInput> =>
   Result.flatMap(readData(document), (data) => {
     const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) =>
@@ -314,11 +357,13 @@ export const readAttributes = (document: unknown, context: ReadContext): Read<In
         integrator: readIntegrator(members),
         configuration: readConfiguration(members, context),
         bindings: readBindings(members, context),
+        labels: readLabels(members),
         status: optional(members["status"], () => readStatus(members))
       })
     )
-    return Result.map(combine({ type: readType(data), attributes }), ({ attributes: { status, ...all } }) => ({
+    return Result.map(combine({ type: readType(data), attributes }), ({ attributes: { labels, status, ...all } }) => ({
       ...all,
+      ...labels,
       ...(status !== undefined && { status })
     }))
   })
@@ -333,12 +378,14 @@ export const readChanges = (document: unknown, context: ReadContext): Read<Integ
           integrator: optional(members["integrator"], () => readIntegrator(members)),
           configuration: optional(members["configuration"], () => readConfigurationChanges(members, context)),
           bindings: optional(members["bindings"], () => readBindings(members, context)),
+          labels: readLabels(members),
           status: optional(members["status"], () => readStatus(members))
         })
     )
     return Result.map(
       combine({ type: readType(data), changes }),
-      ({ changes: { integrator, configuration, bindings, status } }) => ({
+      ({ changes: { integrator, configuration, bindings, labels, status } }) => ({
+        ...labels,
         ...(integrator !== undefined && { integrator }),
         ...(configuration !== undefined && { configuration }),
         ...(bindings !== undefined && { bindings }),

@@ -8,10 +8,10 @@
 import { Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import type { UserId } from "../model/Ids.ts"
-import { ClientId, IntegrationId } from "../model/Ids.ts"
+import type { ClientId, UserId } from "../model/Ids.ts"
+import { IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import { Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
+import { ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
@@ -43,9 +43,6 @@ export interface Actor {
   /** Null on doorhook's own pages, where users can manage the integrations of all clients. */
   readonly client_id: ClientId | null
 }
-
-/** The client of integrations that were created on doorhook's own pages. */
-export const ownPages = ClientId.make("doorhook: own pages")
 
 /** The integration's versions to which a change may be applied; null for any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
@@ -136,8 +133,9 @@ export class Integrations extends Context.Service<
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
-     * Replaces all attributes and keeps the secret. Also sets the document's status, by default `enabled`. An
-     * integration that doorhook disabled is always enabled.
+     * Replaces all required attributes and keeps the secret. Also sets the document's status, by default `enabled`. An
+     * integration that doorhook disabled is always enabled. Name and description stay unless the document has them,
+     * because clients that don't know them would otherwise remove them.
      */
     readonly replace: (
       actor: Actor,
@@ -429,11 +427,13 @@ const makeCreate = <E>(
     document: unknown,
     request: IdempotentRequest | null
   ) {
-    const { status = "enabled", ...attributes } = yield* read(actor, document)
+    const { status = "enabled", name = null, description = null, ...attributes } = yield* read(actor, document)
     const signing_secret = yield* newSecret
     const at = now()
     const fields: NewIntegration = {
       ...attributes,
+      name,
+      description,
       scope,
       status,
       disabled_reason: status === "disabled" ? "manual" : null,

@@ -12,7 +12,7 @@ import { namesIn } from "../model/ResourceType.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, schemaProblems } from "../model/InvalidInput.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { IntegrationWithHealth, StatusFilter, UnreadableIntegration } from "../ports/IntegrationStore.ts"
+import type { IntegrationWithHealth } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -85,12 +85,8 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 export class OperatorIntegrations extends Context.Service<
   OperatorIntegrations,
   {
-    /** Returns integrations in the order of their ids, optionally limited to those with a status. */
-    readonly list: (filter: {
-      readonly status?: StatusFilter
-      readonly after: IntegrationId | 0
-      readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
+    /** Returns the integrations that match a filter, in the order of their ids. */
+    readonly list: IntegrationStore["Service"]["listAll"]
     readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
     /**
      * Enables or disables an integration, or replaces its overrides. Fails if an event's lifetime would end before the

@@ -4,6 +4,7 @@
 import { Effect, Layer, Struct } from "effect"
 import { IntegrationId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
+import { matchesSearch } from "../model/IntegrationSearch.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import type { IntegrationWithHealth, StatusFilter } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
@@ -96,10 +97,13 @@ const make = Effect.gen(function* () {
         return isInOrder ? ordered : ordered.toSorted((a, b) => a.id - b.id)
       }),
 
-    listAll: ({ after, limit, status }) =>
+    listAll: ({ after, limit, status, ...search }) =>
       Effect.sync(() =>
         [...integrations.values()]
-          .filter(({ id }) => id > after)
+          .filter(
+            ({ configuration: { url }, created_by: { client_id }, id, name }) =>
+              id > after && matchesSearch({ client_id, name, url }, search)
+          )
           .map(surveyed)
           .filter(isOf(status))
           .toSorted((a, b) => a.integration.id - b.integration.id)

@@ -68,7 +68,7 @@ export type DeliveryOverrides = typeof DeliveryOverrides.Type
 export const PreviousSecret = Schema.Struct({ secret: SigningSecret, until: Schema.Int })
 export type PreviousSecret = typeof PreviousSecret.Type
 
-/** The members of an integration that users set. */
+/** The members of an integration that users must set. */
 export const IntegrationAttributes = Schema.Struct({
   integrator: Schema.Literal("webhook"),
   configuration: Configuration,
@@ -76,10 +76,26 @@ export const IntegrationAttributes = Schema.Struct({
 })
 export type IntegrationAttributes = typeof IntegrationAttributes.Type
 
+/** Maximum length of the texts that describe an integration to people, in characters. */
+export const maxLabelLengths = { name: 80, description: 500 } as const
+
+/** Texts that describe an integration to people; null if there is none. */
+export const IntegrationLabels = Schema.Struct({
+  name: Schema.NullOr(Schema.String).annotate({ description: `At most ${maxLabelLengths.name} characters.` }),
+  description: Schema.NullOr(Schema.String).annotate({
+    description: `At most ${maxLabelLengths.description} characters.`
+  })
+})
+export type IntegrationLabels = typeof IntegrationLabels.Type
+
+/** The `created_by` client of integrations that no client created: on doorhook's own pages, or by the host. */
+export const ownPages = ClientId.make("doorhook: own pages")
+
 export const Integration = Schema.Struct({
   id: IntegrationId,
   scope: Scope,
   ...IntegrationAttributes.fields,
+  ...IntegrationLabels.fields,
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
   /** The client that created the integration, and the user whose right is checked before each attempt. */
@@ -94,6 +110,10 @@ export const Integration = Schema.Struct({
   updated_at: Schema.Int
 })
 export type Integration = typeof Integration.Type
+
+/** Returns the client that created an integration; null if no client did. */
+export const creatingClient = ({ created_by }: Pick<Integration, "created_by">): ClientId | null =>
+  created_by.client_id === ownPages ? null : created_by.client_id
 
 /** Returns the status after a manual change. An integration that already has the status keeps its reason. */
 export const withStatus = (

@@ -143,6 +143,10 @@ export const sentences = {
   url_refused_address:
     "The URL must lead to a public address; {address} is private or reserved and not on the allow-list.",
 
+  // What is wrong with a name or a description
+  text_too_long: "The text must be at most {most} characters.",
+  text_characters: "The text must have no control characters, and no line breaks in a name.",
+
   // What could not be done
   error_no_building: "There is no building {id} that you may manage.",
   error_no_tenant: "There is no tenant {id} that you may manage.",
@@ -155,6 +159,8 @@ export const sentences = {
     "The tenant {id} has reached the limit of {limit} integrations (setting integrationsPerScope). Delete one, or ask the operator for a higher limit.",
   error_integration_disabled: "The integration is disabled. Enable it first, then send again.",
   error_integration_deleted: "The integration was deleted.",
+  error_too_many_integrations:
+    "More than {most} integrations match. Search for something more specific, or name one integration.",
   error_not_disabled: "Only an integration that doorhook disabled (gone, failing) can be probed.",
   error_nothing_to_send:
     "The integration has no unacknowledged delivery to probe it with. A delivery that was under way when the integration was disabled can be used once its attempt is recorded. Otherwise, enable the integration.",

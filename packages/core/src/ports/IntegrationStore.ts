@@ -7,6 +7,7 @@ import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids
 import type { Integration } from "../model/Integration.ts"
 import { Scope } from "../model/Integration.ts"
 import type { FailureState } from "../model/FailureState.ts"
+import type { IntegrationSearch } from "../model/IntegrationSearch.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
@@ -43,6 +44,11 @@ export const isUnreadable = (one: object): one is UnreadableIntegration => "unre
 /** Filters of a list. `unhealthy` includes failing integrations and those that doorhook disabled. */
 export const statusFilters = ["enabled", "disabled", "unhealthy"] as const
 export type StatusFilter = (typeof statusFilters)[number]
+
+/** Filter for a list of all integrations. Absent members don't filter. See `matchesSearch`. */
+export interface IntegrationFilter extends IntegrationSearch {
+  readonly status?: StatusFilter
+}
 
 /** The parts of an integration needed to delete it. They may be readable even if secrets or bindings are not. */
 export interface IntegrationRef extends Pick<Integration, "id" | "scope" | "version"> {
@@ -123,11 +129,9 @@ export class IntegrationStore extends Context.Service<
      * Returns all integrations that match the filter, ordered by id, with their failure states. Unreadable integrations
      * are included.
      */
-    readonly listAll: (filter: {
-      readonly status?: StatusFilter
-      readonly after: IntegrationId | 0
-      readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
+    readonly listAll: (
+      filter: IntegrationFilter & { readonly after: IntegrationId | 0; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
     /** Returns one integration with its failure state. */
     readonly findWithHealth: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth | null, StoreError>
   }

@@ -37,6 +37,8 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   integrator: "webhook",
   configuration: { url: "https://receiver.example/hook", method: "post" },
   bindings: [{ resource_type: "access_log", actions: ["create"] }],
+  name: null,
+  description: null,
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("user"), client_id: ClientId.make("client") },

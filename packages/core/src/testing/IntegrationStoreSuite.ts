@@ -5,6 +5,7 @@ import { Effect, Redacted } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { IntegrationFilter } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import {
   building,
@@ -36,6 +37,8 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           { resource_type: "call", actions: ["create"] },
           { resource_type: "access_log", actions: [] }
         ],
+        name: "Concierge \u{1f514} \u00e9",
+        description: "First line\nsecond line",
         status: "disabled",
         disabled_reason: "failing",
         signing_secret: Redacted.make("whsec_/+=aA0"),
@@ -151,6 +154,8 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         ...created,
         configuration: { url: "http://10.0.0.1:8080/", method: "post" },
         bindings: [{ resource_type: "call", actions: ["create"] }],
+        name: "Lobby",
+        description: "By the entrance",
         signing_secret: Redacted.make("whsec_bmV3"),
         version: 2,
         updated_at: start + 5
@@ -295,6 +300,45 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("unhealthy", yield* store.listAll({ status: "unhealthy", after: 0, limit: 10 }), of(off))
       yield* expectEqual("one", yield* store.findWithHealth(off.id), { integration: off, failing: null })
       yield* expectEqual("unknown", yield* store.findWithHealth(IntegrationId.make(99)), null)
+    })
+  },
+  {
+    name: "`listAll` can search for a client, a host and a part of the name, and combines the criteria",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const by = (client: string) => ({ user_id: UserId.make("user"), client_id: ClientId.make(client) })
+      const to = (url: string) => ({ url, method: "post" }) as const
+      const one = yield* createIntegration({ name: "M\u00dcLLER Concierge", created_by: by("c1") })
+      const two = yield* createIntegration({
+        name: "m\u00fcller lobby",
+        created_by: by("C1"),
+        configuration: to("https://HOOKS.example:8443/a"),
+        status: "disabled",
+        disabled_reason: "gone"
+      })
+      const three = yield* createIntegration({ created_by: by("c1"), configuration: to("http://hooks.example/b") })
+      // More rows than a store reads at a time.
+      yield* Effect.replicateEffect(createIntegration({ scope: tenant(1), created_by: by("c2") }), 1_100)
+      const last = yield* createIntegration({
+        name: "Last 100%_",
+        configuration: to("https://other.example/hooks.example")
+      })
+      const found = (filter: IntegrationFilter, limit = 10) =>
+        Effect.map(store.listAll({ ...filter, after: 0, limit }), (list) =>
+          list.map((each) => ("integration" in each ? each.integration.id : 0))
+        )
+      yield* expectEqual("of a client", yield* found({ client_id: "c1" }), [one.id, three.id])
+      yield* expectEqual("with a host", yield* found({ host: "Hooks.Example" }), [two.id, three.id])
+      yield* expectEqual("with a port", yield* found({ host: "hooks.example:8443" }), [two.id])
+      yield* expectEqual("with the default port", yield* found({ host: "hooks.example:80" }), [three.id])
+      yield* expectEqual("with a name", yield* found({ name: "m\u00fcller" }), [one.id, two.id])
+      yield* expectEqual("first only", yield* found({ name: "m\u00fcller" }, 1), [one.id])
+      yield* expectEqual("literally", yield* found({ name: "0%_" }), [last.id])
+      yield* expectEqual("with a status too", yield* found({ name: "m\u00fcller", status: "unhealthy" }), [two.id])
+      yield* expectEqual("with all", yield* found({ client_id: "c1", host: "hooks.example", name: "m" }), [])
+      yield* expectEqual("after an id", yield* store.listAll({ client_id: "c1", after: one.id, limit: 10 }), [
+        { integration: three, failing: null }
+      ])
     })
   }
 ]

@@ -33,6 +33,7 @@ import {
   printJson,
   printLine,
   printPage,
+  search,
   whereDisabled
 } from "./operatorApi.ts"
 
@@ -47,9 +48,9 @@ const countsLine = ({ deliveries }: DeliveryCounts): string =>
 
 /** Returns the last line of a list: totals for the filter, or the number on this page if the total is unknown. */
 const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: DeliveryCounts): string => {
-  const { after, event_id, integration_id, state } = filter
+  const { after, client_id, event_id, host, integration_id, name, state } = filter
   const shown = page.deliveries.length
-  if (event_id !== undefined || integration_id !== undefined) {
+  if ([event_id, integration_id, client_id, host, name].some((given) => given !== undefined)) {
     const what = counted(shown, "such delivery", "such deliveries")
     return page.next === null && after === undefined ? `total: ${what}` : `on this page: ${what}`
   }
@@ -70,12 +71,14 @@ const list = Command.make(
     state: optionalText("state", `Only deliveries in these states, separated by commas: ${deliveryStates.join(", ")}`),
     integration: optionalText("integration", "Only deliveries to this integration"),
     event: optionalText("event", "Only deliveries of this event"),
+    ...search,
     newest,
     ...paging
   },
   Effect.fnUntraced(function* (given) {
-    const { after, event: event_id, integration: integration_id, limit, newest: order, state } = given
-    const filter: DeliveryListOptions = { state, integration_id, event_id, order, after, limit }
+    const { after, client: client_id, event: event_id, host, integration: integration_id, limit, name, state } = given
+    const order = given.newest
+    const filter: DeliveryListOptions = { state, integration_id, event_id, client_id, host, name, order, after, limit }
     const page = yield* ask(given, (api) => api.deliveries.list(filter))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.deliveries.map(rowOf), "no such deliveries", page.next)

@@ -18,6 +18,7 @@ import {
   printJson,
   printLine,
   printPage,
+  search,
   whereDisabled
 } from "./operatorApi.ts"
 
@@ -31,10 +32,15 @@ const failingText = ({ failing }: IntegrationSummary): string =>
 const conditionOf = (integration: IntegrationSummary): string =>
   integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
 
+const creatorText = ({ client_id }: IntegrationSummary["created_by"]): string =>
+  client_id === null ? "no client" : `client ${client_id}`
+
 const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
   integration.id,
   statusText(integration),
+  integration.name ?? "-",
   scopeText(integration.scope),
+  creatorText(integration.created_by),
   integration.url,
   conditionOf(integration)
 ]
@@ -53,10 +59,13 @@ const overridesText = ({ overrides }: IntegrationSummary): string => {
 
 const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
   `${integration.id}: ${statusText(integration)}`,
+  ...(integration.name === null ? [] : [`name: ${integration.name}`]),
+  ...(integration.description === null ? [] : [`description: ${integration.description}`]),
   `of ${scopeText(integration.scope)}, to ${integration.url}`,
   `for ${integration.bindings.map(({ actions, resource_type }) => `${resource_type} (${actions.join(", ")})`).join(", ")}`,
   ...(conditionOf(integration) === "" ? [] : [conditionOf(integration)]),
   `set: ${overridesText(integration) || "nothing of its own"}`,
+  `created by user ${integration.created_by.user_id}, ${creatorText(integration.created_by)}`,
   `created ${integration.created_at}, changed ${integration.updated_at}`
 ]
 
@@ -71,11 +80,12 @@ const list = Command.make(
       Flag.optional,
       Flag.map(Option.getOrUndefined)
     ),
+    ...search,
     ...paging
   },
   Effect.fnUntraced(function* (given) {
-    const { after, limit, status } = given
-    const page = yield* ask(given, (api) => api.integrations.list({ status, after, limit }))
+    const { after, client: client_id, host, limit, name, status } = given
+    const page = yield* ask(given, (api) => api.integrations.list({ status, client_id, host, name, after, limit }))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
     for (const { id, scope, why } of page.unreadable) {

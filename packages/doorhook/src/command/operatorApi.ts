@@ -186,6 +186,13 @@ export const paging = {
   )
 }
 
+/** The flags that search for integrations. */
+export const search = {
+  client: optionalText("client", "Only integrations that this client created (its client_id)"),
+  host: optionalText("host", "Only integrations whose URL has this host, like hooks.example.com"),
+  name: optionalText("name", "Only integrations whose name contains this text, in any case")
+}
+
 /**
  * Patterns for members (JSON Pointers at the beginning of a problem) and for parameters (in backquotes), with their
  * flags.
@@ -201,7 +208,8 @@ const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/^userId(?=: )|(?<=^|\s)\/user_id\b|`user_id`/g, "--user"],
   [/^client(?=: )|(?<=^|\s)\/client_id\b/g, "--client"],
   [/`event_id`/g, "--event"],
-  [/`(state|status|limit|after|since)`/g, "--$1"]
+  [/`client_id`/g, "--client"],
+  [/`(state|status|host|name|limit|after|since)`/g, "--$1"]
 ]
 
 const withFlagNames = (message: string): string =>

@@ -48,8 +48,21 @@ export type DeliveryCounts = DeliveryCountsDocument
 /** A state, or any other string. The type makes editors suggest the states. */
 type ListedState = DeliveryState | (string & Record<never, never>)
 
-/** Options for a list of deliveries. */
-export interface DeliveryListOptions {
+/** Searches for integrations. All given criteria must match. */
+export interface IntegrationSearchOptions {
+  /** The `client_id` of the client that created the integration. */
+  readonly client_id?: string | undefined
+  /** The host of the integration's URL, like `hooks.example.com`, or with a port like `hooks.example.com:8443`. */
+  readonly host?: string | undefined
+  /** Part of the integration's name, in any case. */
+  readonly name?: string | undefined
+}
+
+/**
+ * Options for a list of deliveries. With a search, only deliveries of the integrations that match it, at most 100
+ * integrations.
+ */
+export interface DeliveryListOptions extends IntegrationSearchOptions {
   /** Only deliveries in this state, or in these states: a list, or one string with commas. Default: all states. */
   readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
   /** Only deliveries to this integration. */
@@ -106,7 +119,7 @@ export type IntegrationSummary = OperatorIntegrationDocument
 export type IntegrationPage = OperatorIntegrationPageDocument
 
 /** Options for a list of integrations. */
-export interface IntegrationListOptions {
+export interface IntegrationListOptions extends IntegrationSearchOptions {
   /** Only integrations with this status. `unhealthy` means failing, or disabled by doorhook. */
   readonly status?: "enabled" | "disabled" | "unhealthy" | undefined
   /** The `next` of the previous page. Null is refused here, because a null `next` means the end of the list. */

@@ -87,6 +87,8 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
   integrator: "webhook",
   configuration: { url, method: "post" },
   bindings: [{ resource_type: resourceType, actions: ["create"] }],
+  name: "Notifications",
+  description: null,
   status: "enabled",
   disabled_reason: null,
   created_by: nobody,

@@ -23,6 +23,7 @@ import type {
   ScopeNotFound,
   StoreError,
   TooManyAttempts,
+  TooManyIntegrations,
   TooManyTokens,
   UnknownClient,
   VersionConflict
@@ -165,6 +166,7 @@ export type KnownError =
   | DeliveryNotFound
   | NotDeliverable
   | NotProbed
+  | TooManyIntegrations
   | InvalidIdempotencyKey
   | KeyReused
   | KeyInUse
@@ -314,6 +316,8 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(409, { code: "limit_reached", title: "Limit reached", detail })
     case "NotDeliverable":
       return failure(409, { code: error.why, title: "Not deliverable", detail })
+    case "TooManyIntegrations":
+      return failure(400, { code: "too_many_integrations", title: "Too many integrations", detail })
     case "NotProbed":
       return failure(409, { code: error.why, title: "Not probed", detail })
     case "ClientExists":

@@ -2,8 +2,8 @@
  * Reads query parameters and ids in paths. A failure lists all unknown and repeated parameters. If there are none, it
  * lists all parameters with invalid values.
  */
-import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
-import type { ListOrder } from "@doorhook/core"
+import { didYouMean, IntegrationId, isHost, parsePositiveInt } from "@doorhook/core"
+import type { IntegrationSearch, ListOrder } from "@doorhook/core"
 import { Array, Effect, Exit, Option } from "effect"
 import type { ErrorDetail } from "./Failures.ts"
 import { internalError, notFound, parameterFailure, parameterProblem, RequestFailure } from "./Failures.ts"
@@ -137,6 +137,25 @@ export const parseIntegrationId = (text: string): Option.Option<IntegrationId> =
 /** Reads the integration to filter by; null for all. */
 export const readIntegrationId = (query: QueryParameters<"integration_id">): Read<IntegrationId | null> =>
   readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
+
+/** The parameters that search for integrations. */
+export const searchParameters = ["client_id", "host", "name"] as const
+
+/** Reads a search for integrations. */
+export const readSearch = (query: QueryParameters<(typeof searchParameters)[number]>): Read<IntegrationSearch> => {
+  const host = readParameter(
+    query,
+    "host",
+    Option.liftPredicate(isHost),
+    "the host of a URL, like hooks.example.com, 192.0.2.7 or hooks.example.com:8443"
+  )
+  const { client_id, name } = query
+  return Exit.map(host, (found) => ({
+    ...(client_id !== undefined && client_id !== "" && { client_id }),
+    ...(found !== null && { host: found }),
+    ...(name !== undefined && name !== "" && { name })
+  }))
+}
 
 /**
  * Reads an id in the path. Fails with 404 if the text is not an id. `what` completes the sentence "... is not the id

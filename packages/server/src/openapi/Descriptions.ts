@@ -7,6 +7,7 @@ import {
   DeliveryState,
   EventId,
   IntegrationAttributes,
+  IntegrationLabels,
   IntegrationResource,
   integrationType,
   OAuthErrorCode,
@@ -152,12 +153,13 @@ const documentsOf = (types: ResourceTypeTable) => {
       })
     )
   }
+  const labels = Struct.map(IntegrationLabels.fields, Schema.optionalKey)
   return {
     /** The body of POST and PUT. Without a status, the integration is enabled. */
     whole: Schema.Struct({
       data: Schema.Struct({
         type: Schema.Literal(integrationType),
-        attributes: Schema.Struct({ ...attributes, status: Schema.optionalKey(Status) })
+        attributes: Schema.Struct({ ...attributes, ...labels, status: Schema.optionalKey(Status) })
       })
     }).annotate({ identifier: "IntegrationDocument" }),
     /** The body of PATCH, with the members to change. */
@@ -166,6 +168,7 @@ const documentsOf = (types: ResourceTypeTable) => {
         type: Schema.Literal(integrationType),
         attributes: Schema.Struct({
           ...Struct.map(attributes, Schema.optionalKey),
+          ...labels,
           configuration: Schema.optionalKey(attributes.configuration.mapFields(Struct.map(Schema.optionalKey))),
           status: Schema.optionalKey(Status)
         })

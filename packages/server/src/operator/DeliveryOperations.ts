@@ -12,6 +12,7 @@ import {
   formatDeliveryId,
   InvalidInput,
   isoOf,
+  isSearch,
   parseDeliveryId,
   parseIso,
   storeTime
@@ -21,6 +22,7 @@ import type {
   DeliveryFilter,
   DeliverySummary,
   DeliveryWithAttempts,
+  IntegrationSearch,
   ListedDelivery,
   Problem
 } from "@doorhook/core"
@@ -36,7 +38,9 @@ import {
   readIntegrationId,
   readLimit,
   readOrder,
-  readParameter
+  readParameter,
+  readSearch,
+  searchParameters
 } from "../http/Query.ts"
 import type { Params } from "../http/Route.ts"
 import type { OperatorRequest } from "./Operation.ts"
@@ -141,7 +145,7 @@ const maxRecoverBytes = 4 * 1024
 
 export const deliveryOperations = {
   list: operation("deliveries.list", "GET", "/operator/deliveries", PageDocument, {
-    query: ["state", "integration_id", "event_id", "order", "after", "limit"]
+    query: ["state", "integration_id", "event_id", ...searchParameters, "order", "after", "limit"]
   }),
   summary: operation("deliveries.summary", "GET", "/operator/summary", DeliveryCountsDocument),
   show: operation("deliveries.show", "GET", "/operator/deliveries/:id", DetailDocument),
@@ -205,22 +209,28 @@ const deliveryIdIn = (params: Params) => pathId(params, "id", parseDeliveryId, "
 type Parameter = (typeof deliveryOperations.list.query)[number]
 
 /** Reads the filter from a query. */
-const readFilter = (query: QueryParameters<Parameter>): Read<DeliveryFilter> => {
+const readFilter = (
+  query: QueryParameters<Parameter>
+): Read<{ readonly filter: DeliveryFilter; readonly search: IntegrationSearch }> => {
   const read = all({
     states: readChoices(query, "state", deliveryStates),
     integration_id: readIntegrationId(query),
     event_id: readParameter(query, "event_id", Schema.decodeUnknownOption(EventId), "the id of an event, like evt_..."),
+    search: readSearch(query),
     order: readOrder(query),
     after: readAfter(query, parseDeliveryId),
     limit: readLimit(query)
   })
-  return Exit.map(read, ({ after, event_id, integration_id, limit, order, states }) => ({
-    ...(states !== null && { states }),
-    ...(integration_id !== null && { integration_id }),
-    ...(event_id !== null && { event_id }),
-    ...(after !== null && { after }),
-    order,
-    limit
+  return Exit.map(read, ({ after, event_id, integration_id, limit, order, search, states }) => ({
+    filter: {
+      ...(states !== null && { states }),
+      ...(integration_id !== null && { integration_id }),
+      ...(event_id !== null && { event_id }),
+      ...(after !== null && { after }),
+      order,
+      limit
+    },
+    search
   }))
 }
 
@@ -259,8 +269,10 @@ export const makeDeliveryHandlers = Effect.gen(function* () {
   return [
     handler(deliveryOperations.list, ({ query }) =>
       Effect.gen(function* () {
-        const filter = yield* readFilter(query)
-        const { items, next } = yield* pageOf(filter.limit, (limit) => deliveries.list({ ...filter, limit }))
+        const { filter, search } = yield* readFilter(query)
+        const { items, next } = yield* pageOf(filter.limit, (limit) =>
+          isSearch(search) ? deliveries.search(search, { ...filter, limit }) : deliveries.list({ ...filter, limit })
+        )
         return { deliveries: items.map(listedOf), next: next === null ? null : formatDeliveryId(next.id) }
       })
     ),

@@ -4,10 +4,12 @@
  */
 import {
   Binding,
+  creatingClient,
   DisabledReason,
   Dispatcher,
   DurationText,
   formatDeliveryId,
+  IntegrationLabels,
   isoOf,
   isUnreadable,
   OperatorIntegrations,
@@ -22,7 +24,17 @@ import type { CatchingUp, IntegrationWithHealth, UnreadableIntegration } from "@
 import { Effect, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
 import { PageSecret } from "../http/PageSecret.ts"
-import { all, integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/Query.ts"
+import {
+  all,
+  integrationIdIn,
+  pageOf,
+  parseIntegrationId,
+  readAfter,
+  readChoice,
+  readLimit,
+  readSearch,
+  searchParameters
+} from "../http/Query.ts"
 import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
@@ -38,6 +50,9 @@ export const OperatorScope = Schema.Struct({
 export const OperatorIntegrationDocument = Schema.Struct({
   id: Schema.String,
   scope: OperatorScope,
+  ...IntegrationLabels.fields,
+  /** The client that created the integration, null without one, and the user whose right its deliveries require. */
+  created_by: Schema.Struct({ user_id: Schema.String, client_id: Schema.NullOr(Schema.String) }),
   url: Schema.String,
   bindings: Schema.Array(Binding),
   status: Schema.Literals(["enabled", "disabled"]),
@@ -87,7 +102,7 @@ const maxLinkBytes = 4 * 1024
 
 export const integrationOperations = {
   list: operation("integrations.list", "GET", "/operator/integrations", PageDocument, {
-    query: ["status", "after", "limit"]
+    query: ["status", ...searchParameters, "after", "limit"]
   }),
   show: operation("integrations.show", "GET", "/operator/integrations/:id", OperatorIntegrationDocument),
   set: operation("integrations.set", "PATCH", "/operator/integrations/:id", OperatorIntegrationDocument, {
@@ -132,6 +147,9 @@ const documentOf = (
   return {
     id: String(integration.id),
     scope: integration.scope,
+    name: integration.name,
+    description: integration.description,
+    created_by: { user_id: integration.created_by.user_id, client_id: creatingClient(integration) },
     url: integration.configuration.url,
     bindings: integration.bindings,
     status: integration.status,
@@ -173,12 +191,13 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const filter = yield* all({
           status: readChoice(query, "status", statusFilters),
+          search: readSearch(query),
           after: readAfter(query, parseIntegrationId),
           limit: readLimit(query)
         })
-        const { after, status } = filter
+        const { after, search, status } = filter
         const { items, next } = yield* pageOf(filter.limit, (limit) =>
-          integrations.list({ after: after ?? 0, limit, ...(status !== null && { status }) })
+          integrations.list({ ...search, after: after ?? 0, limit, ...(status !== null && { status }) })
         )
         const { catching_up } = yield* dispatcher.status
         return {

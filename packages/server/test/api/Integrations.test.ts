@@ -1,14 +1,36 @@
 import { IntegrationId, IntegrationStore } from "@doorhook/core"
 import { assert, describe } from "@effect/vitest"
-import { Redacted } from "effect"
+import { Redacted, Schema, Struct } from "effect"
 import { TestClock } from "effect/testing"
 import { call, Controls, document, onServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
+const readLabels = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Unknown))
 const oneBinding = [{ resource_type: "access_log", actions: ["create"] }]
 const bothBindings = [...oneBinding, { resource_type: "call", actions: ["create"] }]
 
 describe("integrations over HTTP", () => {
+  onServer("have a name and a description, which stay unless a document has them", function* () {
+    const labels = { name: "\u{1f514}".repeat(80), description: `line\n${"x".repeat(495)}` }
+    const created = yield* call("POST", path, { as: "admin", body: document(labels) })
+    const one = `${path}/${created.textAt("/data/id")}`
+    const labelsOf = (attributes: unknown) => Struct.pick(readLabels(attributes), ["name", "description"])
+    assert.deepStrictEqual(labelsOf(created.at("/data/attributes")), labels)
+    const steps: ReadonlyArray<readonly ["PUT" | "PATCH", object, object]> = [
+      ["PUT", {}, labels],
+      ["PATCH", { name: " Lobby " }, { ...labels, name: "Lobby" }],
+      ["PUT", { description: "  " }, { name: "Lobby", description: null }],
+      ["PATCH", { name: null }, { name: null, description: null }]
+    ]
+    for (const [method, attributes, expected] of steps) {
+      const body = method === "PUT" ? document(attributes) : { data: { type: "integrations", attributes } }
+      const changed = yield* call(method, one, { as: "admin", body })
+      assert.strictEqual(changed.status, 200, changed.text)
+      assert.deepStrictEqual(labelsOf(changed.at("/data/attributes")), expected)
+      assert.deepStrictEqual((yield* call("GET", path, { as: "admin" })).at("/data/0"), changed.at("/data"))
+    }
+  })
+
   for (const [as, path, relationship] of [
     ["admin", "/v4/buildings/1/integrations", { building: { data: { type: "buildings", id: "1" } } }],
     ["tenant", "/v4/tenants/101/integrations", { tenant: { data: { type: "tenants", id: "101" } } }]
@@ -26,12 +48,14 @@ describe("integrations over HTTP", () => {
         id: created.at("/data/id"),
         attributes: {
           ...document().data.attributes,
+          name: null,
+          description: null,
           status: "enabled",
           disabled_reason: null,
           created_at: "1970-01-01T00:16:40.000Z",
           updated_at: "1970-01-01T00:16:40.000Z"
         },
-        relationships: relationship,
+        relationships: { ...relationship, client: { data: { type: "clients", id: "client" } } },
         links: { self }
       })
 

@@ -70,6 +70,13 @@ const wrongDocuments: ReadonlyArray<
     "inclusion",
     "/data/attributes/configuration/method"
   ],
+  ["name as a number", document({ name: 5 }), 422, "invalid", "/data/attributes/name"],
+  ["long name", document({ name: "\u{1f514}".repeat(81) }), 422, "too_long", "/data/attributes/name"],
+  ["name with a line break", document({ name: "a\nb" }), 422, "invalid", "/data/attributes/name"],
+  ["name with half a character", document({ name: "a\ud800" }), 422, "invalid", "/data/attributes/name"],
+  ["description as a list", document({ description: ["a"] }), 422, "invalid", "/data/attributes/description"],
+  ["long description", document({ description: "x".repeat(501) }), 422, "too_long", "/data/attributes/description"],
+  ["description with NUL", document({ description: "a\0b" }), 422, "invalid", "/data/attributes/description"],
   ["no bindings", without("bindings"), 422, "blank", "/data/attributes"],
   ["bindings as an object", withBindings({}), 422, "invalid", "/data/attributes/bindings"],
   ["empty bindings", withBindings([]), 422, "blank", "/data/attributes/bindings"],

@@ -1,8 +1,9 @@
 import { noDeliveries } from "@doorhook/core"
 import type { DeliveryId } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { call, operatorKey, onServer } from "../TestServer.ts"
+import { call, document, operatorKey, onServer } from "../TestServer.ts"
 import { accessLog, attempt, claimDue, published } from "./Attempts.ts"
 
 const as = operatorKey
@@ -50,6 +51,40 @@ describe("GET /operator/deliveries", () => {
       shown.at("/explanation/next"),
       "If the sending process ends before the outcome is recorded, another attempt is made."
     )
+  })
+
+  onServer("lists the deliveries of integrations by client, host and name, in order", function* () {
+    const create = (name: string) =>
+      call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document({ name }) })
+    yield* create("Lobby")
+    yield* create("Garage")
+    yield* create("Lobby display")
+    for (let n = 0; n < 2; n++) yield* call("POST", "/operator/events", { as, body: accessLog })
+    const found = function* (query: string) {
+      const reply = yield* call("GET", `/operator/deliveries?${query}`, { as })
+      assert.strictEqual(reply.status, 200, reply.text)
+      const all = Object.keys(reply.at("/deliveries") ?? {})
+      return all.map((at) => [reply.at(`/deliveries/${at}/id`), reply.at(`/deliveries/${at}/integration_id`)])
+    }
+    const [one, two, three, four] = [
+      ["dlv_1", "1"],
+      ["dlv_3", "3"],
+      ["dlv_4", "1"],
+      ["dlv_6", "3"]
+    ]
+    assert.deepStrictEqual(yield* found("name=lobby"), [one, two, three, four])
+    assert.deepStrictEqual(yield* found("name=lobby&order=newest&limit=3"), [four, three, two])
+    assert.deepStrictEqual(yield* found("name=lobby&after=dlv_3"), [three, four])
+    assert.deepStrictEqual(yield* found("name=lobby&integration_id=3&client_id=client&host=receiver.example"), [
+      two,
+      four
+    ])
+    assert.deepStrictEqual(yield* found("name=lobby&integration_id=2"), [])
+    yield* Effect.replicateEffect(StoreFixtures.createIntegration({ name: "Room" }), 100)
+    assert.deepStrictEqual(yield* found("name=room"), [])
+    yield* StoreFixtures.createIntegration({ name: "Room" })
+    const refused = yield* call("GET", "/operator/deliveries?name=room", { as })
+    assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [400, "too_many_integrations"])
   })
 
   onServer("continues after a cursor", function* () {

@@ -24,6 +24,9 @@ describe("the operator's integrations", () => {
     assert.deepStrictEqual(shown.json, {
       id: integration,
       scope: { type: "building", id: 1 },
+      name: null,
+      description: null,
+      created_by: { user_id: "admin", client_id: "client" },
       url: "https://receiver.example/hook",
       bindings: [{ resource_type: "access_log", actions: ["create"] }],
       status: "enabled",
@@ -56,6 +59,19 @@ describe("the operator's integrations", () => {
       assert.strictEqual(refused.status, 400, query)
       assert.strictEqual(refused.at("/errors/0/source/parameter"), query.split("=")[0])
     }
+  })
+
+  onServer("are found by client, host and name", function* () {
+    const create = (as: string, attributes: object) =>
+      call("POST", "/v4/buildings/1/integrations", { as, body: document(attributes) })
+    yield* create("admin", { name: "Lobby", configuration: { url: "https://a.example/x", method: "post" } })
+    yield* create("admin", { name: "lobby display", configuration: { url: "https://b.example:81/", method: "post" } })
+    assert.deepStrictEqual(idsOf(yield* list("?name=LOBBY")), ["1", "2"])
+    assert.deepStrictEqual(idsOf(yield* list("?name=LOBBY&host=b.example")), ["2"])
+    assert.deepStrictEqual(idsOf(yield* list("?client_id=client&limit=1")), ["1"])
+    assert.deepStrictEqual(idsOf(yield* list("?client_id=c2")), [])
+    const refused = yield* list("?host=https://a.example/")
+    assert.deepStrictEqual([refused.status, refused.at("/errors/0/source/parameter")], [400, "host"])
   })
 
   onServer("show whether this process sends their waiting retries early", function* () {

@@ -1,8 +1,16 @@
 /**
  * Integrations in a SQL database.
  */
-import type { ClientId, Integration, Scope } from "@doorhook/core"
-import { IntegrationId, IntegrationStore, IdempotencyConflict, LimitReached, Transitions } from "@doorhook/core"
+import type { ClientId, Integration, Scope, StatusFilter } from "@doorhook/core"
+import {
+  IntegrationId,
+  IntegrationStore,
+  IdempotencyConflict,
+  isSearch,
+  LimitReached,
+  matchesSearch,
+  Transitions
+} from "@doorhook/core"
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -36,6 +44,9 @@ export class IntegrationLocks extends Context.Service<
   }
 >()("@doorhook/sql/IntegrationLocks") {}
 
+/** Number of rows to read at a time when searching. The search compares them here, by the same rule in all stores. */
+const searchedRows = 1_000
+
 const none = Effect.succeed(null)
 const asFind = failAs("IntegrationStore.find")
 const asFindRef = failAs("IntegrationStore.findRef")
@@ -58,6 +69,11 @@ const make = Effect.fnUntraced(function* (
       client === undefined ? [statements.countOfScope, [type, id]] : [statements.countOfClient, [type, id, client]]
     return Effect.map(sql.unsafe<{ readonly count: number }>(statement, of), ([row]) => row?.count ?? 0)
   }
+
+  const survey = (status: StatusFilter | undefined, after: IntegrationId | 0, limit: number) =>
+    status === "enabled" || status === "disabled"
+      ? sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
+      : sql.unsafe<IntegrationRow>(status === undefined ? statements.survey : statements.listUnhealthy, [after, limit])
 
   const surveyed = (row: IntegrationRow) =>
     Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
@@ -171,15 +187,17 @@ const make = Effect.fnUntraced(function* (
         return scopes.find(of, cached ? performance.now() - matchesFor : Number.POSITIVE_INFINITY, readScopes)
       }).pipe(failAs("IntegrationStore.findByScopes")),
 
-    listAll: Effect.fnUntraced(function* ({ after, limit, status }) {
-      const rows =
-        status === "enabled" || status === "disabled"
-          ? sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
-          : sql.unsafe<IntegrationRow>(status === undefined ? statements.survey : statements.listUnhealthy, [
-              after,
-              limit
-            ])
-      return yield* Effect.forEach(yield* rows, surveyedIfReadable)
+    listAll: Effect.fnUntraced(function* ({ after, limit, status, ...search }) {
+      const found: Array<IntegrationRow> = []
+      const size = isSearch(search) ? searchedRows : limit
+      for (let last: IntegrationId | 0 | undefined = after; last !== undefined && found.length < limit;) {
+        const rows: ReadonlyArray<IntegrationRow> = yield* survey(status, last, size)
+        for (const row of rows) {
+          if (matchesSearch({ client_id: row.created_by_client, name: row.name, url: row.url }, search)) found.push(row)
+        }
+        last = rows.length < size ? undefined : rows.at(-1)?.id
+      }
+      return yield* Effect.forEach(found.slice(0, limit), surveyedIfReadable)
     }, failAs("IntegrationStore.listAll")),
 
     findWithHealth: Effect.fnUntraced(function* (id) {

@@ -10,6 +10,7 @@ import { TestClock } from "effect/testing"
 import type { Socket } from "node:net"
 import { connect, createServer } from "node:net"
 import { PostgresMigrations } from "../../src/postgres/migrations/index.ts"
+import { integrationOfVersion1, namesTheFirst } from "../OpenedStore.ts"
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { nextTurn } from "@doorhook/testkit/Turn"
@@ -187,7 +188,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const nextRelease = {
         ...PostgresMigrations.defaultValue(),
-        "2_notes": Effect.gen(function* () {
+        "3_notes": Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql.unsafe("CREATE TABLE notes (text text NOT NULL)")
           yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
@@ -200,7 +201,18 @@ await describeOnPostgres("opening a database", (server) => {
       assert.deepStrictEqual(notes, [{ text: "kept" }])
       const { message, why } = yield* refusal(url)
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 2; this doorhook supports up to 1/)
+      assert.match(message, /version 3; this doorhook supports up to 2/)
+    })
+  )
+
+  it.live("tables of version 1 keep their integrations, which then can have a name", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const { "1_tables": tables } = PostgresMigrations.defaultValue()
+      assert.isDefined(tables)
+      yield* Effect.provideService(open(server.url(name)), PostgresMigrations, { "1_tables": tables })
+      yield* Effect.promise(() => server.administer(integrationOfVersion1("doorhook.integrations"), name))
+      yield* namesTheFirst.pipe(Effect.provide(PostgresStore.layer({ url: Redacted.make(server.url(name)) })))
     })
   )
 

@@ -142,6 +142,9 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   url_refused_address:
     "Die URL muss zu einer öffentlichen Adresse führen; {address} ist privat oder reserviert und nicht eigens erlaubt.",
 
+  text_too_long: "Der Text darf höchstens {most} Zeichen lang sein.",
+  text_characters: "Der Text darf keine Steuerzeichen enthalten, ein Name auch keine Zeilenumbrüche.",
+
   error_no_building: "Es gibt kein Gebäude {id}, das Sie verwalten dürfen.",
   error_no_tenant: "Es gibt keinen Mieter {id}, den Sie verwalten dürfen.",
   error_unknown_integration: "Es gibt keine Integration {id}.",
@@ -154,6 +157,8 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   error_integration_disabled:
     "Die Integration ist ausgeschaltet. Schalten Sie sie zuerst ein, und senden Sie dann noch einmal.",
   error_integration_deleted: "Die Integration wurde gelöscht.",
+  error_too_many_integrations:
+    "Mehr als {most} Integrationen passen. Suchen Sie genauer, oder nennen Sie eine Integration.",
   error_not_disabled: "So versuchen lässt sich nur eine Integration, die doorhook ausgeschaltet hat.",
   error_nothing_to_send:
     "Die Integration hat keine Zustellung mehr, die nicht bestätigt wurde; es gibt also nichts zu versuchen. Eine Zustellung, die beim Ausschalten gerade gesendet wurde, lässt sich versuchen, sobald ihr Ergebnis gespeichert ist. Sonst schalten Sie sie ein.",

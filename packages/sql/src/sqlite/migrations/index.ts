@@ -1,12 +1,20 @@
 /**
  * The versions of the tables on SQLite.
  */
-import { Context } from "effect"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import type { Migrations } from "../../Migrations.ts"
 import { tables } from "./0001_Tables.ts"
 
+/** Adds the texts that describe an integration to people. */
+const labels = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN name TEXT")
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN description TEXT")
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
-  defaultValue: () => ({ "1_tables": tables })
+  defaultValue: () => ({ "1_tables": tables, "2_labels": labels })
 })
 
 /** The table that records the migrations that ran. */
