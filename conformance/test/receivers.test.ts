@@ -3,7 +3,9 @@
  */
 import { Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { conformance, idsWith } from "./support/command.ts"
 import { acknowledge, answer, receiver } from "./support/receiver.ts"
@@ -103,6 +105,62 @@ describe.concurrent("a faulty receiver", () => {
       assert.includeMembers([...idsWith(silent.report, "INCONCLUSIVE")], ["R-DUP-01", "R-FWD-01", "R-HTTP-09"])
       assert.isAtMost(silent.target.received.length, 60)
       assert.isAtMost(endless.target.received.length, 60)
+    })
+  )
+})
+
+describe("a receiver that breaks a SHOULD", () => {
+  /** Refuses resource types that no binding selects. */
+  const strictTypes: Behaviour = ({ body }, response) =>
+    answer(response, /"resource_type": *"(?:access_log|call)", *"action": *"create"/.test(body) ? 200 : 422)
+  const only = ["--only", "R-FWD-01,R-ACK-02"]
+
+  it.live("passes, fails with --strict, and passes if the baseline lists it", () =>
+    Effect.gen(function* () {
+      const usual = yield* run(strictTypes, ...only)
+      assert.deepStrictEqual([usual.exitCode, idsWith(usual.report, "WARN")], [0, ["R-FWD-01"]], usual.output)
+      assert.include(usual.output, "is a SHOULD and does not change the exit code")
+
+      const folder = yield* temporaryFolder
+      const [junit, json, baseline] = [`${folder}/junit.xml`, `${folder}/report.json`, `${folder}/baseline`]
+      const strict = yield* run(strictTypes, ...only, "--strict", "--report", `junit=${junit},json=${json}`)
+      assert.strictEqual(strict.exitCode, 1, strict.output)
+      assert.match(strict.message, /^The receiver does not conform: R-FWD-01 failed/)
+      assert.include(strict.output, "is a SHOULD, which counts with --strict")
+      assert.match(readFileSync(junit, "utf8"), /<testcase name="R-FWD-01 [^>]*><failure type="WARN"/)
+      assert.include(readFileSync(json, "utf8"), '"verdict": "fail"')
+
+      writeFileSync(baseline, "R-FWD-01")
+      const known = yield* run(strictTypes, ...only, "--strict", "--baseline", baseline)
+      assert.strictEqual(known.exitCode, 0, known.output)
+    })
+  )
+
+  it.live("differs from one without a WARN, which passes with --strict", () =>
+    Effect.gen(function* () {
+      const { exitCode, output } = yield* run(acknowledge, ...only, "--strict")
+      assert.strictEqual(exitCode, 0, output)
+    })
+  )
+})
+
+describe("answers that take longer for each stored event", () => {
+  const grown = (growth: number) =>
+    Effect.gen(function* () {
+      let stored = 0
+      const slower: Behaviour = (_, response) => void setTimeout(() => answer(response, 200), growth * stored++)
+      const { report } = yield* run(slower, "--only", "R-ACK-01", "--max-time", "60s", "--seed", "1")
+      return report?.notes.filter((note) => note.startsWith("Answers grow")) ?? []
+    })
+
+  it.live("are noted, with the growth for each event", () =>
+    Effect.gen(function* () {
+      const [growing, even] = yield* Effect.all([grown(5), grown(0)], { concurrency: 2 })
+      assert.match(
+        growing.join("\n"),
+        /^Answers grow by \d+(?:\.\d)? ms per stored event, from \d+(?:\.\d)? ms to \d+ ms in \d+ answers: /
+      )
+      assert.isEmpty(even)
     })
   )
 })

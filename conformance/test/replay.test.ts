@@ -4,7 +4,7 @@
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { accessLog } from "../src/history/Events.ts"
 import { again, cutNew, inAnswer, newEvent, retried } from "../src/history/History.ts"
@@ -12,9 +12,13 @@ import type { Lane } from "../src/history/History.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { retry } from "../src/history/Variations.ts"
 import type { Confirmed } from "../src/record/Evidence.ts"
+import { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/run/StoredCase.ts"
-import { conformance } from "./support/command.ts"
+import { conformance, idsWith } from "./support/command.ts"
 import { answer, receiver } from "./support/receiver.ts"
+
+const readReport = (file: string): Report =>
+  Schema.decodeSync(Schema.fromJsonString(Report))(readFileSync(file, "utf8"))
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
@@ -285,6 +289,49 @@ describe("a requirement with several failures", () => {
       const { reproduced, text } = yield* failedBy(target.url)
       assert.include(text, "firmware")
       assert.deepStrictEqual(reproduced, { tried: 5, failed: 5 })
+    })
+  )
+})
+
+describe("the failures of a run", () => {
+  it.live("are replayed from their folder and from the report, until each is fixed", () =>
+    Effect.gen(function* () {
+      const faults = { refuses: true, doubles: true }
+      const seen = new Set<string>()
+      const target = yield* probed((id, response, act) => {
+        const isNew = !seen.has(id)
+        seen.add(id)
+        if (isNew || faults.doubles) act()
+        answer(response, isNew || !faults.refuses ? 200 : 409)
+      })
+      const folder = yield* temporaryFolder
+      const json = `${folder}/report.json`
+      const cases = `${folder}/cases`
+      const asked = [...seeing(target.url), "--cases", cases]
+      const selected = ["--only", "R-DUP-01,R-DUP-02,R-ACK-02", "--level", "2", "--max-time", "30s", "--seed", "7"]
+      const failed = yield* conformance("run", ...asked, ...selected, "--report", `json=${json}`)
+      assert.deepStrictEqual([...idsWith(readReport(json), "FAIL")], ["R-DUP-01", "R-DUP-02"], failed.output)
+      assert.lengthOf(readdirSync(cases), 2)
+
+      const unfixed = yield* conformance("replay", json, ...asked)
+      assert.strictEqual(unfixed.exitCode, 1, unfixed.output)
+      assert.lengthOf(unfixed.output.match(/^STILL FAILS /gm) ?? [], 2)
+
+      faults.refuses = false
+      const half = yield* conformance("replay", cases, ...asked)
+      assert.strictEqual(half.exitCode, 1, half.output)
+      assert.match(half.output, /^R-DUP-01: [^]*^FIXED [^]*^R-DUP-02: [^]*^STILL FAILS /m)
+      assert.include(half.message, "R-DUP-02 still fails")
+      assert.deepStrictEqual(
+        readdirSync(cases).map((name) => name.slice(0, 8)),
+        ["R-DUP-02"]
+      )
+
+      faults.doubles = false
+      const fixed = yield* conformance("replay", json, ...asked)
+      assert.strictEqual(fixed.exitCode, 0, fixed.output)
+      assert.notInclude(fixed.output, "STILL FAILS")
+      assert.isEmpty(readdirSync(cases))
     })
   )
 })

@@ -1,6 +1,6 @@
 /**
- * A failure and its fix, as a user sees them. A receiver loads only its latest ids after a restart, and fails the run.
- * The command in the report says FIXED only once the receiver is fixed.
+ * Receivers that forget ids. One loads only its latest ids after a restart: it fails the run, and the command in the
+ * report says FIXED only once it is fixed. The other one forgets ids after a minute.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -64,6 +64,32 @@ describe("a receiver that loads only its latest hundred ids after a restart", ()
       assert.match(fixed.output, /^FIXED /m, fixed.output)
       assert.strictEqual(fixed.exitCode, 0)
       assert.isFalse(existsSync(stored))
+    })
+  )
+})
+
+describe("a receiver that remembers ids for a minute", () => {
+  it.live("fails a usual run at level 3, without a clock that can be moved", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1:0/hook",
+        "--spawn",
+        `exec env DATABASE=${folder}/receiver.db FAULT=one-minute ${node} ${receiverProgram}`,
+        "--port-env",
+        "PORT",
+        "--probe",
+        "http://127.0.0.1:0/probe",
+        "--max-time",
+        "2m"
+      )
+      assert.strictEqual(report?.level, 3)
+      // The failures that follow from it, such as R-DUP-02, are folded under it.
+      const failed = report?.requirements.filter(({ fails, under }) => fails && under === null).map(({ id }) => id)
+      assert.deepStrictEqual([exitCode, failed], [1, ["R-DUP-05"]], output)
+      assert.include(report?.requirements.find(({ id }) => id === "R-DUP-05")?.case?.title, "a minute")
     })
   )
 })
