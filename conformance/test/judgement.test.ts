@@ -35,6 +35,7 @@ const failed = (outcome: "timeout" | "connection_reset" | "invalid_response"): E
   elapsed: outcome === "timeout" ? 5_050 : 3,
   connected: true
 })
+const limited: Partial<Attempt> = { exchange: answered(429), inFlight: 10, limit: { asked: 1_000, before: 9 } }
 const late = failed("timeout")
 const reset = failed("connection_reset")
 const endless: Exchange = { ...answered(200), ending: "unfinished", elapsed: 5_060 }
@@ -86,6 +87,14 @@ const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace =>
     { shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }] }
   )
 
+/** Makes a trace of a load in which a limit refuses an event, which is then sent again with these results. */
+const limitedLoad = (...again: ReadonlyArray<Partial<Attempt>>): Trace =>
+  traceOf([
+    attemptOf({ kind: "load" }),
+    attemptOf({ ...limited, kind: "load", event: 1 }),
+    ...again.map((one, place) => attemptOf({ ...one, kind: "load", event: 1, number: place + 2 }))
+  ])
+
 /** Makes a trace of two events whose ids differ only in case, with the effects that the probe reports for each. */
 const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace => {
   const trace = traceOf([attemptOf(), attemptOf({ op: 0, event: 1 })], {
@@ -121,12 +130,44 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     ]),
     "FAIL MUST"
   ],
+  [
+    "an event that a limit refused, and that was not sent again",
+    judgeOf("R-ACK-01"),
+    traceOf([attemptOf(limited)]),
+    "INCONCLUSIVE"
+  ],
+  [
+    "an event that a limit refused twice",
+    judgeOf("R-ACK-01"),
+    traceOf([attemptOf(limited), attemptOf({ ...limited, number: 2 })]),
+    "INCONCLUSIVE"
+  ],
   ["a refusal after a late answer", judgeOf("R-ACK-01"), each(late, answered(500)), "FAIL MUST"],
   ["an answer at the deadline", judgeOf("R-ACK-01"), each(answered(200), answered(200, 5_000)), "INCONCLUSIVE"],
   ["a refused duplicate, for first attempts", judgeOf("R-ACK-01"), repeated(answered(200), answered(409)), "PASS"],
   ["no status at all", judgeOf("R-ACK-02"), each(late, reset), "INCONCLUSIVE"],
   ["a refusal in time", judgeOf("R-ACK-03"), each(answered(500), endless), "PASS"],
   ["a load with a late answer", judgeOf("R-ACK-05"), loaded(0, answered(200), late), "FAIL MUST timing"],
+  ["a load beyond a limit", judgeOf("R-ACK-05"), limitedLoad({}), "FAIL SHOULD"],
+  [
+    "a load of which what a limit refused is refused for good",
+    judgeOf("R-ACK-05"),
+    limitedLoad({ exchange: answered(429) }),
+    "FAIL MUST"
+  ],
+  [
+    "a load of which what a limit refused is refused at each repeat",
+    judgeOf("R-ACK-05"),
+    limitedLoad(limited, limited),
+    "INCONCLUSIVE"
+  ],
+  ["a load of which what a limit refused is not sent again", judgeOf("R-ACK-05"), limitedLoad(), "INCONCLUSIVE"],
+  [
+    "a load with a late answer, noticed by a busy process",
+    judgeOf("R-ACK-05"),
+    { ...loaded(0, answered(200), late), shortfalls: [{ op: 0, what: "idle", done: 1, of: 10 }] },
+    "INCONCLUSIVE"
+  ],
   ["a load that the suite held up", judgeOf("R-ACK-05"), loaded(1, answered(200), late), "INCONCLUSIVE"],
   [
     "a duplicate refused like its first attempt",

@@ -12,7 +12,8 @@ import { existsSync } from "node:fs"
 import { awaitReady } from "../src/hooks/Hooks.ts"
 import { httpProbe } from "../src/probes/Probe.ts"
 import type { Report } from "../src/report/Report.ts"
-import { limitsTo } from "./mutants/Base.ts"
+import { limitsTo, stalls } from "./mutants/Base.ts"
+import type { Change } from "./mutants/Base.ts"
 import { inProcess } from "./mutants/Faults.ts"
 import { assertRight } from "./support/right.ts"
 import { run } from "./support/run.ts"
@@ -37,15 +38,18 @@ const tested = (url: URL, origin: URL, more: Partial<Parameters<typeof run>[0]> 
 const limitIn = ({ requirements }: Report): string =>
   requirements.find(({ verdict }) => verdict === "WARN")?.observed ?? ""
 
-const withLimit = (rate: number, more: Partial<Parameters<typeof run>[0]> = {}) =>
-  Effect.flatMap(inProcess({ change: limitsTo({ rate }), secret: null }), (origin) =>
-    tested(new URL("/hook", origin), origin, more)
-  )
+const withLimit = (rate: number, more: Partial<Parameters<typeof run>[0]> = {}, change = limitsTo({ rate })) =>
+  Effect.flatMap(inProcess({ change, secret: null }), (origin) => tested(new URL("/hook", origin), origin, more))
+
+/** The machines that a receiver runs on. */
+const machines = { quiet: (change: Change) => change, stalling: stalls }
 
 describe("a limit", () => {
-  it.live.each([5, 40, 400])("of %i requests a second fails nothing", (rate) =>
+  it.live.each(
+    [5, 40, 100, 400].flatMap((rate) => (["quiet", "stalling"] as const).map((machine) => ({ rate, machine })))
+  )("of $rate requests a second on a $machine machine fails nothing", ({ machine, rate }) =>
     Effect.gen(function* () {
-      const report = yield* withLimit(rate)
+      const report = yield* withLimit(rate, {}, machines[machine](limitsTo({ rate })))
       assertRight(report, ["R-ACK-01"])
       assert.strictEqual(report.verdict, "pass", limitIn(report))
     })

@@ -10,6 +10,7 @@ import { accessLog } from "../src/history/Events.ts"
 import { newEvent, raceNew } from "../src/history/History.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { classify } from "../src/judgement/Criteria.ts"
+import { requirements } from "../src/requirements/Catalogue.ts"
 import { answer, receiver } from "./support/receiver.ts"
 import { executed, services, settingOf, criteria } from "./support/setting.ts"
 
@@ -139,6 +140,59 @@ describe("a receiver with its own limit", () => {
       const all = yield* beside(url, ...Array.from({ length: 8 }, () => ops))
       const attempts = all.flatMap(({ trace }) => trace.attempts)
       assert.isAtMost(attempts.length - attempts.filter(({ number }) => number === 1).length, 60)
+    })
+  )
+
+  /**
+   * Starts a receiver on a machine that stalls: it handles no request until a load is over for more than a second, and
+   * then all at once. It handles 5 requests a second. Refused requests count, too.
+   */
+  const stalling = (refuses: (id: string) => boolean) => {
+    const handled: Array<number> = []
+    const held: Array<() => void> = []
+    let isOver = false
+    return receiver(({ headers }, response) => {
+      const handle = (): void => {
+        const now = performance.now()
+        const isTooMany = handled.filter((at) => at > now - 1_000).length >= 5
+        handled.push(now)
+        if (!isTooMany && !refuses(String(headers["webhook-id"]))) return answer(response, 200)
+        response.writeHead(429, { "retry-after": "1" }).end()
+      }
+      if (isOver) return handle()
+      held.push(handle)
+      if (held.length < 10) return
+      setTimeout(() => {
+        isOver = true
+        for (const one of held) one()
+      }, 1_200)
+    })
+  }
+
+  const underLoad = Effect.fnUntraced(function* (refuses: (id: string) => boolean) {
+    const { url } = yield* stalling(refuses)
+    const { trace } = yield* executed(url, [{ k: "load", factor: 1, ms: 100 }], { peakRate: 100 })
+    const { judge } = requirements.find(({ id }) => id === "R-ACK-05") ?? assert.fail("R-ACK-05")
+    return { trace, finding: judge(trace, criteria) }
+  })
+
+  it.live("is seen although the machine stalls between the sending and the handling of a load", () =>
+    Effect.gen(function* () {
+      const { finding, trace } = yield* underLoad(() => false)
+      assert.deepInclude(finding, { verdict: "FAIL", strength: "SHOULD" })
+      assert.isTrue(trace.attempts.some(({ limit, number }) => number > 1 && limit !== null))
+    })
+  )
+
+  it.live("does not excuse that what was refused once is refused for good", () =>
+    Effect.gen(function* () {
+      let accepted = 0
+      const known = new Map<string, boolean>()
+      const { finding } = yield* underLoad((id) => {
+        known.set(id, known.get(id) ?? ++accepted > 5)
+        return known.get(id) === true
+      })
+      assert.deepInclude(finding, { verdict: "FAIL", strength: "MUST" })
     })
   )
 

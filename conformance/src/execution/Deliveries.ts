@@ -121,14 +121,17 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
 const mostConnections = 200
 /** Maximum number of events to send again after a limit of the receiver refused them. */
 const mostRefused = 12
+/** Least share of the time of a load in which the suite's own process must be idle, in percent, to judge answer times. */
+const leastIdle = 10
 /** A receiver may still be keeping up if its answers take up to this multiple of their usual time. */
 const slack = 2
 
 /**
  * Sends events at a rate. Each event is sent when it is due and timed from that moment, so that a slow receiver can't
  * slow down the sender (no coordinated omission). If the rate needs more connections than the suite has, events that
- * are late for lack of a connection are counted as held up. The receiver is not at fault for these. Events that a limit
- * of the receiver refuses are sent again at its pace; a sample shows whether it then acknowledges them.
+ * are late for lack of a connection are counted as held up. The receiver is not at fault for these, nor for the time
+ * that the suite itself takes to send an event. Events that a limit of the receiver refuses are sent again at its pace;
+ * a sample shows whether it then acknowledges them.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -154,17 +157,19 @@ export const load = Effect.fnUntraced(function* (
   const worker = Effect.fnUntraced(function* (own: Connection) {
     while (next < total) {
       const index = next++
-      const actor = yield* createFiller(execution, index)
-      const early = due(index) - now()
-      if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
+      const actor = yield* createFiller(execution, index)
+      yield* Effect.sleep(Math.max(0, due(index) - now()))
       const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // The answer was late only because the event waited for a free connection.
       if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
       if (execution.attempts.findLast(({ event }) => event === actor.event)?.limit) refused.push(actor)
     }
   })
+  const before = performance.eventLoopUtilization()
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
+  const idle = 100 * (1 - performance.eventLoopUtilization(before).utilization)
+  noteShortfall(execution, { op, what: "idle", done: Math.round(idle), of: leastIdle })
   for (const actor of refused.slice(0, mostRefused)) yield* send(execution, actor, retry, { op, kind: "load" })
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })

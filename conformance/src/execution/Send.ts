@@ -13,6 +13,7 @@ import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
 import { patienceOf, classify } from "../judgement/Criteria.ts"
 import { stampTime } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
+import { mostTries } from "./Slots.ts"
 
 /** The receiver can't be tested. */
 export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
@@ -213,11 +214,15 @@ const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connec
   const { slots } = execution.setting
   const { slot } = one.about
   const send = sendOver(execution, over, one, false)
-  const { exchange, first, flight, limit } = yield* slot === undefined ? slots.one(send) : send
-  if (slot !== undefined || limit === null || !slots.adapt(flight, limit)) return exchange
-  const again = sendOver(execution, over, { ...one, about: { ...one.about, first } }, true)
-  // Unfinished requests keep their slots while they run beside the history.
-  return (yield* execution.beside === 0 ? slots.alone(again) : slots.one(again)).exchange
+  let sent = yield* slot === undefined ? slots.one(send) : send
+  if (slot !== undefined) return sent.exchange
+  const again = sendOver(execution, over, { ...one, about: { ...one.about, first: sent.first } }, true)
+  for (let tries = 0; tries < mostTries; tries++) {
+    if (sent.limit === null || !slots.adapt(sent.flight, sent.limit)) break
+    // Unfinished requests keep their slots while they run beside the history.
+    sent = yield* execution.beside === 0 ? slots.alone(again) : slots.one(again)
+  }
+  return sent.exchange
 })
 
 /**

@@ -16,8 +16,9 @@ export const maxInFlight = 10
 export interface Flight {
   /** Highest number of requests in flight since this request began, itself included. */
   atOnce: number
-  /** When the request began, in milliseconds since the run began. */
+  /** When the request began and ended, in milliseconds since the run began; `Infinity` while it is in flight. */
   readonly began: number
+  ended: number
   /** Whether a limit of the receiver refused it. */
   refused: boolean
 }
@@ -28,6 +29,9 @@ const usualPause = 1_000
 /** Added to each pause, because the clocks of the suite and the receiver don't agree, in milliseconds. */
 const margin = 50
 
+/** How often one request is sent again while a limit refuses it. */
+export const mostTries = 5
+
 /** Share of a receiver's apparent rate at which the suite sends. */
 const prudence = 0.9
 
@@ -36,13 +40,10 @@ const second = 1_000
 /** Requests are remembered for this many milliseconds. */
 const remembered = 60_000
 
-/**
- * Number of requests in the second before a refusal from which the refusal may be due to a limit. It is 1 while the
- * receiver has not accepted more in any second.
- */
+/** Number of other requests shortly before a refusal from which the refusal may be due to a limit. */
 const leastBefore = 2
 
-/** Maximum number of times in a run that a refused request is sent again. */
+/** Maximum number of times in a run that refused requests are sent again. */
 const mostRepeats = 60
 
 /** Number of permits that a request takes, for at most 10, 5, 2 or 1 requests at the same time. */
@@ -57,8 +58,11 @@ export class Slots {
   readonly #underWay = new Set<Flight>()
   /** Requests by when they began. */
   readonly #sent: Array<Flight> = []
-  /** Highest number of accepted requests in a second. */
-  #most = 0
+  /**
+   * Number of other requests shortly before a refusal from which the refusal may be due to a limit: no number while the
+   * receiver has accepted nothing, then 1, and `leastBefore` once it has accepted that many within a second.
+   */
+  #leastOthers = Infinity
   /** Index in `weights`. */
   #restraint = 0
   /** Requests a second; null for no bound. */
@@ -101,13 +105,16 @@ export class Slots {
   /** Counts a request as in flight while it is sent. */
   counted<A, E, R>(send: (flight: Flight) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
-      const flight: Flight = { atOnce: 0, began: this.#now(), refused: false }
+      const flight: Flight = { atOnce: 0, began: this.#now(), ended: Infinity, refused: false }
       this.#underWay.add(flight)
       this.#sent.push(flight)
       for (const one of this.#underWay) one.atOnce = Math.max(one.atOnce, this.#underWay.size)
       return Effect.ensuring(
         send(flight),
-        Effect.sync(() => this.#underWay.delete(flight))
+        Effect.sync(() => {
+          flight.ended = this.#now()
+          this.#underWay.delete(flight)
+        })
       )
     })
   }
@@ -115,20 +122,26 @@ export class Slots {
   /**
    * Returns the limit that an answer shows; null if it shows none. A refusal is due to a limit if other requests were in
    * flight or came shortly before: a receiver that refuses a single request has another reason.
+   *
+   * A receiver may count a request at any time between its begin and its end, which are far apart on a busy machine. It
+   * counts over a second, or over the pause that it asks for.
    */
   limitIn(flight: Flight, exchange: Exchange): Limit | null {
-    const from = flight.began - second
     if (exchange._tag !== "Answered" || (exchange.status !== 429 && exchange.status !== 503)) {
-      this.#most = Math.max(this.#most, this.#acceptedIn(from, flight.began))
+      if (this.#leastOthers === leastBefore) return null
+      const since = this.#now() - second
+      const isAccepted = (one: Flight): boolean => !one.refused && (one === flight || one.ended < Infinity)
+      const together = this.#sent.filter((one) => one.began >= since && isAccepted(one)).length
+      this.#leastOthers = Math.min(leastBefore, Math.max(1, together))
       return null
     }
     flight.refused = true
-    // Some receivers count refused requests, too.
-    const others = this.#sentIn(from, flight.began).length - 1
-    if (flight.atOnce === 1 && others < Math.max(1, Math.min(leastBefore, this.#most))) return null
-    const before = this.#acceptedIn(from, flight.began)
     const asked = RetryPolicy.parseRetryAfter(exchange.retry_after, Date.now())
-    return { asked, before }
+    const from = flight.began - Math.max(second, asked ?? 0)
+    // Some receivers count refused requests, too.
+    const others = this.#sent.filter((one) => one !== flight && one.ended >= from).length
+    if (flight.atOnce === 1 && others < this.#leastOthers) return null
+    return { asked, before: this.#accepted(second) }
   }
 
   /**
@@ -144,7 +157,7 @@ export class Slots {
     if (flight.began >= this.#adaptedAt) {
       this.#adaptedAt = now
       if (flight.atOnce > 1 && this.#restraint < weights.length - 1) this.#restraint += 1
-      else this.#slowDown(Math.max(second, pause), now)
+      else this.#slowDown(Math.max(second, pause))
     }
     return true
   }
@@ -155,18 +168,15 @@ export class Slots {
   }
 
   /** Bounds the rate by what the receiver accepted within `span` milliseconds. */
-  #slowDown(span: number, now: number): void {
-    const rate = (prudence * Math.max(1, this.#acceptedIn(now - span, now)) * second) / span
+  #slowDown(span: number): void {
+    const rate = (prudence * Math.max(1, this.#accepted(span)) * second) / span
     this.#rate = Math.min(this.#rate ?? Infinity, rate)
   }
 
-  #acceptedIn(from: number, to: number): number {
-    return this.#sentIn(from, to).filter(({ refused }) => !refused).length
-  }
-
-  #sentIn(from: number, to: number): ReadonlyArray<Flight> {
-    const first = this.#sent.findLastIndex(({ began }) => began < from) + 1
-    return this.#sent.slice(first).filter(({ began }) => began <= to)
+  /** Counts the requests that the receiver accepted in the last `span` milliseconds. */
+  #accepted(span: number): number {
+    const from = this.#now() - span
+    return this.#sent.filter(({ ended, refused }) => !refused && ended >= from && ended < Infinity).length
   }
 
   #take<A, E, R>(permits: () => number, count: number, send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {

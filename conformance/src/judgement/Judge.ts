@@ -28,22 +28,49 @@ type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 /**
  * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it
  * undecided. A wrong answer takes precedence over a late answer, which may be an accident. If a limit of the receiver
- * refused an attempt, only its repeat is judged.
+ * refused an attempt, only its repeat is judged; without a repeat, a breach is undecided.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
   let late: Finding | null = null
   let open: Finding | null = null
   for (const [index, attempt] of trace.attempts.entries()) {
-    if (attempt.limit !== null) continue
+    const { event, limit } = attempt
+    const isAgain = (one: Attempt, later: number): boolean => later > index && one.event === event && !isLimited(one)
+    if (limit !== null && trace.attempts.some(isAgain)) continue
     const found = judge(attempt, index)
     if (found === null) continue
     if (found === "good") good.push(index)
+    else if (limit !== null && found.verdict !== "PASS")
+      open ??= inconclusive(index, `${found.observed}: refused at each repeat, or not repeated`)
     else if (found.verdict !== "FAIL") open ??= found
     else if (found.timing) late ??= found
     else return found
   }
   return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
+}
+
+/** Whether a limit of the receiver refused an attempt. */
+export const isLimited = ({ limit }: Attempt): boolean => limit !== null
+
+/**
+ * Returns the index of the first attempt that a limit of the receiver refused and whose event it then acknowledged, and
+ * of the first whose event was sent again in vain; -1 if there is none. An event that is refused again shows no limit:
+ * the receiver may refuse everything.
+ */
+export const limitsIn = ({ attempts }: Trace, criteria: Criteria): { readonly kept: number; readonly vain: number } => {
+  const limited = new Set(attempts.flatMap((one) => (isLimited(one) ? [one.event] : [])))
+  const tried = groupBy(
+    attempts.filter(({ event }) => limited.has(event)),
+    ({ event }) => event
+  )
+  const firstOf = (isMeant: (own: ReadonlyArray<Attempt>) => boolean): number =>
+    attempts.findIndex((one) => isLimited(one) && isMeant(tried.get(one.event) ?? []))
+  const isAccepted = (one: Attempt): boolean => !isLimited(one) && classify(one.exchange, criteria) === "acknowledged"
+  return {
+    kept: firstOf((own) => own.some(isAccepted)),
+    vain: firstOf((own) => own.length > 1 && !own.some(isAccepted))
+  }
 }
 
 /** Returns the earlier attempts of the same event. */
@@ -92,15 +119,12 @@ export const firstAttempts = acknowledged(
   ({ first, kind, raced }) => first && kind === "delivery" && !raced
 )
 
-/** Whether a limit of the receiver refused an attempt. */
-export const isLimited = ({ limit }: Attempt): boolean => limit !== null
-
 /** Describes the limit of a receiver from all attempts that it may have refused. */
 export const limitInWords = (attempts: ReadonlyArray<Attempt>): string => {
   const refused = attempts.flatMap(({ exchange, inFlight, limit }) =>
     limit === null ? [] : [{ exchange, inFlight, limit }]
   )
-  const [first] = refused
+  const [first] = refused.toSorted((a, b) => b.limit.before - a.limit.before)
   if (first === undefined) return ""
   const rate = Math.max(1, first.limit.before)
   const pause = Math.max(-1, ...refused.map(({ limit }) => limit.asked ?? -1))

@@ -8,7 +8,7 @@ import type { Case, History } from "../history/History.ts"
 import { isPlain, isRace, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
-import { isLimited, limitBecause, limitInWords } from "../judgement/Judge.ts"
+import { limitBecause, limitInWords, limitsIn } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { millis, classify } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
@@ -240,6 +240,8 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
       return `${Math.round(done)} of ${Math.round(of)} events a second (--max-rate)`
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
+    case "idle":
+      return `the suite's own process was idle for ${done} % of the time`
     case "steps":
       return `stopped after ${done} of ${of} steps, because answers did not arrive in time`
   }
@@ -363,6 +365,12 @@ const sparingDeath = (one: Assessed): Assessed => {
   }
 }
 
+const originOf = ({ sampled }: Plan, listed: Case | undefined): Origin =>
+  listed === undefined ? "other" : sampled.includes(listed) ? "seed" : "fixed"
+
+const caseOf = ({ further, given, sampled }: Plan, { trace }: CaseRun): Case | undefined =>
+  [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === keyOf(trace.history))
+
 const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 
 /** Whether the evidence of a run is complete, with effects if the verdict needs them. */
@@ -373,7 +381,7 @@ type Known = Pick<Evidence, "runs" | "criteria" | "calibration" | "reproductions
 
 /** Judges one requirement by all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
-  const { further, given, requirement, sampled } = plan
+  const { given, requirement, sampled } = plan
   const { repeatable, reproductions, runs, criteria } = known
   const concerned = runs.filter((run) => concerns(plan, run))
   const done = new Set(concerned.filter((run) => isDone(run, plan)).map(({ trace }) => keyOf(trace.history)))
@@ -429,8 +437,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const again = reproduced === null ? null : judged(requirement, reproduced, criteria)
     const [trace, finding] =
       reproduced !== null && again?.verdict === "FAIL" ? [reproduced, again] : [one.trace, one.finding]
-    const key = keyOf(run.trace.history)
-    const listed = [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === key)
+    const listed = caseOf(plan, run)
     const observed = finding.verdict === "PASS" ? "" : finding.observed
     const symptom = finding.verdict === "FAIL" ? finding.symptom : null
     return outcome(verdict, suspect ? `${observed}; not confirmed by a repeat` : observed, {
@@ -444,7 +451,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         isOrdinary: isOrdinary(trace) || alike.some((each) => isOrdinary(each.trace)),
         because: becauseOf(finding, requirement, listed),
         criteria,
-        origin: listed === undefined ? "other" : sampled.includes(listed) ? "seed" : "fixed"
+        origin: originOf(plan, listed)
       }
     })
   }
@@ -484,22 +491,13 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
 }
 
 /** Returns the verdicts of a run. */
-export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> =>
-  withLimit(
-    plansOf(evidence.options, sightOf(evidence)).map((plan) => judge(plan, evidence, evidence.ended)),
+export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> => {
+  const plans = plansOf(evidence.options, sightOf(evidence))
+  return withLimit(
+    plans.map((plan) => judge(plan, evidence, evidence.ended)),
+    plans,
     evidence
   )
-
-/**
- * Finds the first attempt that a limit of the receiver refused. An event that was refused again shows no limit: the
- * receiver may refuse everything.
- */
-const limitedAttempt = ({ attempts }: Trace, criteria: Criteria): number => {
-  const accepted = attempts.filter(
-    (attempt) => !isLimited(attempt) && classify(attempt.exchange, criteria) === "acknowledged"
-  )
-  const events = new Set(accepted.map(({ event }) => event))
-  return attempts.findIndex((attempt) => isLimited(attempt) && events.has(attempt.event))
 }
 
 /**
@@ -508,17 +506,19 @@ const limitedAttempt = ({ attempts }: Trace, criteria: Criteria): number => {
  */
 const withLimit = (
   outcomes: ReadonlyArray<Outcome>,
+  plans: ReadonlyArray<Plan>,
   { criteria, runs }: Pick<Evidence, "criteria" | "runs">
 ): ReadonlyArray<Outcome> => {
   const limited = runs.flatMap((run) => {
-    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: limitedAttempt(trace, criteria) }))
+    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: limitsIn(trace, criteria).kept }))
     return seen.filter(({ attempt }) => attempt !== -1)
   })
   const [first] = limited
   const carrier =
     outcomes.find(({ requirement }) => requirement.id === "R-ACK-01") ??
     outcomes.find(({ verdict }) => verdict === "PASS")
-  if (first === undefined || carrier?.verdict !== "PASS") return outcomes
+  const plan = plans.find(({ requirement }) => requirement === carrier?.requirement)
+  if (first === undefined || plan === undefined || carrier?.verdict !== "PASS") return outcomes
   const decisive = {
     ...first,
     event: null,
@@ -526,8 +526,8 @@ const withLimit = (
     isOrdinary: false,
     because: limitBecause,
     criteria,
-    origin: "other"
-  } as const
+    origin: originOf(plan, caseOf(plan, first.run))
+  }
   const observed = limitInWords(limited.flatMap(({ trace }) => trace.attempts))
   return outcomes.map((one) => (one === carrier ? { ...one, verdict: "WARN", observed, decisive, isLimit: true } : one))
 }

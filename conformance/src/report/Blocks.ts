@@ -68,6 +68,7 @@ const effectsInWords = ({ digestMatches, effects, event, most, webhookId }: Repo
 /** Lists the wrong effects and summarizes the others. */
 export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">): ReadonlyArray<string> => {
   const notable = effects.filter(isNotable)
+  if (notable.length === 0 && effects.length > mostEffects) return [`all ${effects.length} events took effect once`]
   const shown = notable.length === 0 ? effects : notable
   const others = effects.length - shown.length
   return [
@@ -142,7 +143,7 @@ const caseInWords = ({ isShortened, origin, title }: NonNullable<ReportedRequire
 
 /** Returns the blocks about a requirement, in display order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
-  const { because, case: found, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
+  const { because, case: found, confirmed, curl, cutShort, expected, fails, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
   const again = block("Again", safeText(replay))
   const seen = observed === "" ? [] : [observedBlock(observed)]
@@ -155,7 +156,12 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
     block("Expected", expected),
     ...seen,
     ...(verdict === "WARN" && strength === "MUST"
-      ? [block("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
+      ? [
+          block(
+            "Only WARN",
+            `this part of the requirement is a SHOULD${fails ? ", which counts with --strict" : " and does not change the exit code"}`
+          )
+        ]
       : []),
     ...(follows.length === 0 ? [] : [block("Follows", `probably from ${listed(follows)}: correct that first`)]),
     ...(found === null ? [] : [block("Case", caseInWords(found))]),

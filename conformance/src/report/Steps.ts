@@ -11,6 +11,7 @@ import { formOf, variationOf } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { cased } from "../http/Wire.ts"
 import { crowdInWords, exchangeInWords } from "../judgement/Criteria.ts"
+import { storiesOf } from "../judgement/Judge.ts"
 import { withoutSignature } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
@@ -26,14 +27,18 @@ export const round = (value: number): number => Math.round(value * 1_000) / 1_00
 
 export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
 
-const gotOf = ({ exchange, inFlight, limit }: Attempt): string =>
-  `${exchangeInWords(exchange)}${limit === null ? "" : `, ${crowdInWords(limit, inFlight)}; sent again after a pause`}`
+const gotOf = ({ event, exchange, inFlight, limit, started }: Attempt, { attempts }: Trace): string => {
+  const answer = exchangeInWords(exchange)
+  if (limit === null) return answer
+  const isRepeated = attempts.some((one) => one.event === event && one.started > started)
+  return `${answer}, ${crowdInWords(limit, inFlight)}${isRepeated ? "; sent again after a pause" : ""}`
+}
 
-const reportAttempt = (attempt: Attempt): ReportedAttempt => {
+const reportAttempt = (attempt: Attempt, trace: Trace): ReportedAttempt => {
   const { endpoint, exchange, number, request, reused, started, webhook_id } = attempt
   return {
     number,
-    got: gotOf(attempt),
+    got: gotOf(attempt, trace),
     webhookId: webhook_id,
     startedMs: round(started),
     connection: reused ? "reused" : "new",
@@ -132,7 +137,7 @@ export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Ste
     return {
       did: `${words[index] ?? ""}${besides[index] ?? ""}`,
       op,
-      attempts: attempts.map(reportAttempt),
+      attempts: attempts.map((one) => reportAttempt(one, trace)),
       moreAttempts: trace.attempts.filter((attempt) => attempt.op === index).length - attempts.length
     }
   })
@@ -146,14 +151,19 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
 
 /**
  * Returns the effects of the events, the decisive event first. If there are many events, returns only wrong effects.
+ * Leaves out events that were never acknowledged and rightly took no effect, such as those that a limit refused.
  */
-export const effectsOf = ({
-  event: decisive,
-  trace
-}: Pick<Decisive, "event" | "trace">): ReadonlyArray<ReportedEffects> => {
+export const effectsOf = (
+  one: Pick<Decisive, "attempt" | "criteria" | "event" | "trace">
+): ReadonlyArray<ReportedEffects> => {
+  const { criteria, event: decisive, trace } = one
+  const about = decisive ?? decisiveOf(one)?.event
+  const owed = new Set(
+    storiesOf(trace, criteria).flatMap(({ event, state }) => (state === "acknowledged" ? [event] : []))
+  )
   const all = trace.events.flatMap((event, index): ReadonlyArray<ReportedEffects> => {
     const seen = trace.effects[index] ?? null
-    if (seen === null) return []
+    if (seen === null || (seen.most === 0 && index !== about && !owed.has(index))) return []
     const digestMatches = seen.digest === null ? null : seen.digest === (event.exactDigest ?? event.digest)
     return [
       {

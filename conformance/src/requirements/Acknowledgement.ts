@@ -17,6 +17,7 @@ import {
   isLimited,
   limitBecause,
   limitInWords,
+  limitsIn,
   statusInTime
 } from "../judgement/Judge.ts"
 import { exchangeInWords, inWords, classify, statusInWords } from "../judgement/Criteria.ts"
@@ -98,7 +99,7 @@ const inTimeShare = 0.999
 
 /**
  * Requires that no event is refused or broken off, and that 99.9 % are answered in time. Each answer is timed from when
- * its event was due. A limit of the receiver that it keeps to breaks only a SHOULD.
+ * its event was due. A limit breaks only a SHOULD if the receiver acknowledges what it refused once that is sent again.
  */
 const underLoad = (trace: Trace, criteria: Criteria): Finding => {
   const loaded = trace.attempts.flatMap((attempt, index) =>
@@ -114,8 +115,12 @@ const underLoad = (trace: Trace, criteria: Criteria): Finding => {
   const allowed = Math.floor(loaded.length * (1 - inTimeShare))
   const first = [...late, ...borderline][0]?.index ?? null
   const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
-  if (late.length - heldUp > allowed)
-    return fail(first, `${late.length} of ${loaded.length} answers arrived too late`, { timing: true })
+  if (late.length - heldUp > allowed) {
+    const observed = `${late.length} of ${loaded.length} answers arrived too late`
+    return trace.shortfalls.some(({ what }) => what === "idle")
+      ? inconclusive(first, `${observed}, but the suite's own process was too busy to notice answers in time`)
+      : fail(first, observed, { timing: true })
+  }
   if (heldUp > allowed)
     return inconclusive(
       first,
@@ -128,9 +133,14 @@ const underLoad = (trace: Trace, criteria: Criteria): Finding => {
     )
   }
   const limited = trace.attempts.findIndex(isLimited)
-  return limited === -1
-    ? pass(loaded.map(({ index }) => index))
-    : fail(limited, limitInWords(trace.attempts), { strength: "SHOULD", because: limitBecause })
+  if (limited === -1) return pass(loaded.map(({ index }) => index))
+  const { kept, vain } = limitsIn(trace, criteria)
+  if (vain !== -1 || kept === -1)
+    return inconclusive(
+      vain === -1 ? limited : vain,
+      `${limitInWords(trace.attempts)}, and ${vain === -1 ? "no refused event was sent again" : "refused an event at each repeat"}`
+    )
+  return fail(kept, limitInWords(trace.attempts), { strength: "SHOULD", because: limitBecause })
 }
 
 export const ackRequirements: ReadonlyArray<Requirement> = [

@@ -289,6 +289,21 @@ export const limitsTo =
     }
   }
 
+/** Handles no request in the first 700 ms of each second, and then all that have arrived, as a busy machine does. */
+export const stalls =
+  (change: Change): Change =>
+  (correct, box) => {
+    const parts = change(correct, box)
+    const { admit = correct.admit } = parts
+    return {
+      ...parts,
+      admit: async (request) => {
+        await pause(Math.max(0, 700 - (performance.now() % 1_000)))
+        await admit(request)
+      }
+    }
+  }
+
 /**
  * Calls `otherwise` for an event that arrives while `most` others are being processed. Processing an event takes some
  * milliseconds.

@@ -8,9 +8,11 @@ import {
   acknowledged,
   besideOthers,
   deadline,
+  idOf,
   incoming,
   isCall,
   isEvent,
+  limitsTo,
   pause,
   plain,
   refuses,
@@ -322,6 +324,21 @@ export const answerRows: WrongReceivers = {
         }
       },
       { found: "WARN" }
+    ],
+    "refuses-for-good": [
+      "Answers 429 to more than 15 requests a second, and to what it once refused.",
+      (correct, box) => {
+        const refused = new Set<string>()
+        const { admit = correct.admit } = limitsTo({ rate: 15 })(correct, box)
+        return {
+          admit: async (request) => {
+            if (refused.has(idOf(request))) throw new Refusal(429, "slow down")
+            refused.add(idOf(request))
+            await admit(request)
+            refused.delete(idOf(request))
+          }
+        }
+      }
     ],
     "ever-slower": [
       "Takes 25 ms longer for each event that it has stored.",

@@ -16,6 +16,7 @@ import {
   pause,
   scopeOf,
   socketOf,
+  stalls,
   unavailable
 } from "./Base.ts"
 import type { Change } from "./Base.ts"
@@ -118,6 +119,13 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "Limits each address to 30 requests a second, refused ones included.",
     ["R-ACK-0*", ...duplicates],
     limitsTo({ rate: 30, countsRefused: true, of: (request) => socketOf(request).remoteAddress }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "limits-on-a-busy-machine",
+    "Limits each address to 30 requests a second, refused ones included, on a machine that stalls.",
+    ["R-ACK-0*", ...duplicates],
+    stalls(limitsTo({ rate: 30, countsRefused: true, of: (request) => socketOf(request).remoteAddress })),
     { warned: ["R-ACK-01"] }
   ),
   right(

@@ -75,7 +75,8 @@ describe("steps", () => {
   })
 
   it("say that an event was sent again after a pause if a limit of the receiver refused it", () => {
-    const attempts = [attemptOf({ exchange: answered(503), limit: { asked: null, before: 9 }, inFlight: 10 })]
+    const refused = attemptOf({ exchange: answered(503), limit: { asked: null, before: 9 }, inFlight: 10 })
+    const attempts = [refused, attemptOf({ number: 2, started: 1_000 }), { ...refused, event: 1 }]
     const trace = traceOf(attempts, { ops: [newEvent(accessLog)] })
     const run = { title: "", lane: "state", alone: false, trace, whole: true, settled: true, repeats: [] } as const
     const [step] = stepsOf(
@@ -92,9 +93,10 @@ describe("steps", () => {
       },
       false
     )
-    assert.match(
-      step?.attempts[0]?.got ?? "",
-      /^503 after 5 ms, with 10 requests in flight and after 9 requests in the last second; sent again after a pause$/
+    const answer = "503 after 5 ms, with 10 requests in flight and after 9 requests in the last second"
+    assert.deepStrictEqual(
+      step?.attempts.map(({ got }) => got),
+      [`${answer}; sent again after a pause`, "200 after 5 ms", answer]
     )
   })
 })
@@ -108,7 +110,12 @@ describe("effects", () => {
       counted(1, 2),
       { last: 1, most: 1, digest: "sha256:1", data: '{"id":1}' }
     ]
-    const reported = effectsOf({ event: 2, trace: traceOf(attempts, { effects }) })
+    const reported = effectsOf({
+      attempt: null,
+      criteria: defaultCriteria,
+      event: 2,
+      trace: traceOf(attempts, { effects })
+    })
     assert.deepStrictEqual(
       reported.map((one) => [one.effects, one.most, one.digestMatches, one.stored]),
       [
@@ -124,5 +131,17 @@ describe("effects", () => {
       "event 4 took effect once, and the stored data differs from what was sent (webhook-id evt_4)",
       "the other event took effect once"
     ])
+  })
+
+  it("leave out what a limit refused, and sum up what is right", () => {
+    const limit = { asked: 1_000, before: 9 }
+    const trace = traceOf(
+      [0, 1, 2, 3, 4, 5, 6].map((event) =>
+        attemptOf({ kind: "load", event, ...(event === 6 ? { exchange: answered(429), limit } : {}) })
+      ),
+      { effects: [1, 1, 1, 1, 1, 1, 0].map((count) => counted(count)) }
+    )
+    const effects = effectsOf({ attempt: 0, criteria: defaultCriteria, event: null, trace })
+    assert.deepStrictEqual(notableEffects({ effects }), ["all 6 events took effect once"])
   })
 })
