@@ -27,7 +27,7 @@ import { domainPage } from "../conformance/src/history/Domain.ts"
 import { ScenarioDocument } from "../simulator/src/scenario/ScenarioDocument.ts"
 import { sourceKey } from "../simulator/src/traffic/Parameter.ts"
 import bands from "../simulator/src/validate/bands.json" with { type: "json" }
-import { bandOf, measures, shown } from "../simulator/src/validate/Realism.ts"
+import { bandOf, described, measures, shown } from "../simulator/src/validate/Realism.ts"
 import { buildingUses } from "../simulator/src/world/Building.ts"
 
 const root = new URL("..", import.meta.url).pathname
@@ -261,8 +261,7 @@ const writeBands = (): void => {
       const band = bandOf(measure, use)
       return band === null ? "" : `${shown(measure, band[0])} to ${shown(measure, band[1])}`
     })
-    const { source, what } = bands[measure]
-    return [what, ...limits, source.replace(/; limits assumed.*$/, "")]
+    return [described(measure, null), ...limits, bands[measure].source.replace(/; limits assumed.*$/, "")]
   })
   writePart(
     "docs/simulator.md",

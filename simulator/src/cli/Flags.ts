@@ -3,10 +3,11 @@
  * same form: what is wrong, and what is expected.
  */
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
+import type { Redacted } from "effect"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import type { LogOptions } from "../plan/AccessLog.ts"
-import { columnNames, dateOrders, meaningNames, readColumns, readValues, valueForms } from "../plan/AccessLog.ts"
+import { columnNames, dateOrders, isCsv, meaningNames, readColumns, readValues, valueForms } from "../plan/AccessLog.ts"
 import { longestDuration, maxRateScale, mostPeople } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { readScenario } from "../scenario/Resolve.ts"
@@ -97,6 +98,63 @@ export const logFlags = {
     Flag.optional
   )
 }
+
+/** Default values of the flags of plans and logs. */
+export const usualFlags: Readonly<Record<string, string>> = {
+  ...usualPlan,
+  columns: "",
+  values: "",
+  dates: "month-first"
+}
+
+/** Returns the flag for the name of a value. */
+export const flagOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | Redacted.Redacted<string>>
+
+const isList = (given: Given): given is ReadonlyArray<string> => Array.isArray(given)
+
+/** Returns the values of a flag that differ from its default. Null stands for a flag without a value. */
+export const wordsOf = (given: Given, usual: string | undefined): ReadonlyArray<string | null> => {
+  if (typeof given === "boolean") return given ? [null] : []
+  if (typeof given === "string") return given === usual ? [] : [given]
+  if (isList(given)) return given
+  return Option.match(given, { onNone: () => [], onSome: (value) => [typeof value === "string" ? value : null] })
+}
+
+/** Returns the first of these flags that was given; null if none was. */
+export const givenOf = <Name extends string>(
+  texts: Readonly<Record<Name, Given>>,
+  some: ReadonlyArray<Name>,
+  usual: Readonly<Record<string, string>> = usualFlags
+): string | null => {
+  const found = some.find((name) => wordsOf(texts[name], usual[name]).length > 0)
+  return found === undefined ? null : flagOf(found)
+}
+
+/**
+ * Refuses flags that have no effect: with a log, `plans`; with lines of NDJSON also `ofCsv`; without a log, the flags
+ * that say how to read one.
+ */
+export const checkSource = <Name extends string>(
+  texts: Readonly<Record<Name | keyof LogTexts, Given>>,
+  log: string | null,
+  plans: ReadonlyArray<Name>,
+  usual = usualFlags,
+  ofCsv: ReadonlyArray<keyof LogTexts> = ofLogs
+): Effect.Effect<void, CommandFailure> => {
+  const plan = log === null ? null : givenOf(texts, plans, usual)
+  if (plan !== null)
+    return CommandFailure.usage(`${plan} applies to a plan, and ${log} replaces the plan: leave out one of them`)
+  const csv = log === null || isCsv(log) ? null : givenOf(texts, ofCsv, usual)
+  if (csv !== null)
+    return CommandFailure.usage(`${csv} applies to access logs in CSV: name the file FILE.csv, not ${log}`)
+  const own = log === null ? givenOf(texts, ofLogs, usual) : null
+  return own === null ? Effect.void : CommandFailure.usage(`${own} says how to read a recorded log, and there is none`)
+}
+
+/** Flags that say how to read a recorded log. */
+const ofLogs = ["columns", "values", "dates", "timeZone"] as const
 
 /** Values of `logFlags` that say how to read a log. */
 export interface LogTexts {

@@ -13,7 +13,7 @@ import type { Places } from "../scenario/Directory.ts"
 import { buildingsAndTenants, directoryOf } from "../scenario/Directory.ts"
 import type { Premises } from "../run/Integrations.ts"
 import type { LogTexts, PlanTexts } from "./Flags.ts"
-import { logFlags, planFlags, readLogFlags, readPlan, scenarioFile } from "./Flags.ts"
+import { checkSource, logFlags, planFlags, readLogFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
@@ -124,6 +124,8 @@ export const planCommand = Command.make(
   },
   Effect.fnUntraced(
     function* ({ directory, labels, out, ...texts }) {
+      const ofPlans = ["preset", "scenario", "buildings", "seed", "start", "duration", "rateScale", "labels"] as const
+      yield* checkSource({ ...texts, labels }, Option.getOrNull(texts.events), ofPlans)
       const source = yield* Option.isSome(texts.events) ? sourceOfLog(texts.events.value, texts) : sourceOfPlan(texts)
       yield* checkDifferent([
         ...scenarioFile(texts),

@@ -40,6 +40,8 @@ import { timeZoneOf } from "../scenario/Scenario.ts"
 import { momentAt } from "../world/LocalDay.ts"
 import { dayMillis, minute } from "../world/LocalTime.ts"
 import {
+  checkSource,
+  givenOf,
   positiveNumber,
   readLogFlags,
   readOr,
@@ -53,7 +55,7 @@ import {
 import type { MetricsAddress } from "./LiveMetrics.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
-import { givenOf, keyVariable, misplaced, ofLogs, ofScenarios } from "./RunFlags.ts"
+import { keyVariable, misplaced } from "./RunFlags.ts"
 
 const usage = CommandFailure.usage
 
@@ -204,12 +206,8 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     const timed = profile === null ? events : atRate(events, profile, rng, beginning)
     return shareOf(nth, generators)(timed)
   }
+  yield* checkSource(texts, Option.getOrNull(texts.events), ["preset", "scenario", "start", "rateScale", "buildings"])
   if (Option.isSome(texts.events)) {
-    const clash = givenOf(texts, ofScenarios)
-    if (clash !== null)
-      return yield* usage(
-        `${clash} applies to a plan, and --events ${texts.events.value} replaces the plan: leave out one of them`
-      )
     const path = texts.events.value
     const length =
       Option.isSome(texts.duration) && profile === null
@@ -238,8 +236,6 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     }
     return load
   }
-  const alone = givenOf(texts, ofLogs)
-  if (alone !== null) return yield* usage(`${alone} says how to read a log, and needs --events`)
   const duration =
     profile === null ? Option.getOrElse(texts.duration, () => usualPlan.duration) : DurationText.format(longestDuration)
   const { options, scenario } = yield* readPlan({ ...texts, duration })

@@ -2,34 +2,33 @@
  * The flags of `simulate run`, the kinds of run that each flag applies to, and the command line that repeats a run.
  */
 import { Shell, UrlPolicy } from "@doorhook/core"
-import type { Redacted } from "effect"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
 import type { RunKind } from "../results/Figures.ts"
-import { logFlags, planFlags, usualPlan } from "./Flags.ts"
+import { flagOf, givenOf, logFlags, planFlags, usualFlags, wordsOf } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */
 export const keyVariable = "DOORHOOK_OPERATOR_KEY"
 
 /** Default values of the flags. */
 const usual = {
-  "building-integrations": "1",
-  "tenant-integrations": "2",
+  buildingIntegrations: "1",
+  tenantIntegrations: "2",
   batch: "1",
-  "ack-timeout": "5s",
+  ackTimeout: "5s",
   workers: "1",
   cpu: "0.7ms",
   seeds: "1",
   drain: "4d",
   grace: "30s",
-  "warm-up": "0s"
+  warmUp: "0s"
 } as const
 
 const text = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
 const optional = (name: string, description: string) => Flag.optional(text(name, description))
 const usually = (name: keyof typeof usual, description: string) =>
-  Flag.withDefault(text(name, `${description} (default ${usual[name]})`), usual[name])
+  Flag.withDefault(text(flagOf(name).slice(2), `${description} (default ${usual[name]})`), usual[name])
 const repeated = (name: string, description: string) => Flag.atLeast(text(name, description), 0)
 const isSet = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
@@ -62,8 +61,8 @@ export const runFlags = {
     "generator",
     "Send a share of the events: with 2/3, this is generator 2 of 3 and sends every third event"
   ),
-  buildingIntegrations: usually("building-integrations", "Integrations of each building"),
-  tenantIntegrations: usually("tenant-integrations", "Tenants of each building that have their own integration"),
+  buildingIntegrations: usually("buildingIntegrations", "Integrations of each building"),
+  tenantIntegrations: usually("tenantIntegrations", "Tenants of each building that have their own integration"),
   speed: optional("speed", "Speed relative to the plan, like 60x (default 1x)"),
   asFastAsPossible: isSet("as-fast-as-possible", "Ignore the schedule: publish as fast as events are accepted"),
   batch: usually(
@@ -79,7 +78,7 @@ export const runFlags = {
     `Behaviour of the modelled receivers, repeatable: ${receiverForms.join(" / ")}; start with 2= or 2-5= for some of them`
   ),
   retry: repeated("retry", "Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
-  ackTimeout: usually("ack-timeout", "How long a receiver has to acknowledge"),
+  ackTimeout: usually("ackTimeout", "How long a receiver has to acknowledge"),
   crashEvery: optional("crash-every", "Virtual: interval at which the engine is killed in the middle of its work"),
   deleteEvery: optional("delete-every", "Virtual: interval at which an integration is deleted and another one created"),
   workers: usually("workers", "Virtual: number of processes that deliver from one store"),
@@ -95,7 +94,7 @@ export const runFlags = {
     "stop-on-miss",
     "End the run once an objective can no longer be met, or is missed after 100 values if their final number is unknown"
   ),
-  warmUp: usually("warm-up", "Leave out latencies of this first part of the run"),
+  warmUp: usually("warmUp", "Leave out latencies of this first part of the run"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),
   metrics: optional(
     "metrics",
@@ -173,53 +172,20 @@ const places: ReadonlyArray<Place> = [
   }
 ]
 
-/** Flags that apply to a plan. `--events` replaces the plan, so it can't be combined with them. */
-export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
-
-/** Flags that say how to read a recorded log. */
-export const ofLogs: ReadonlyArray<Name> = ["columns", "values", "dates", "timeZone"]
-
 /** Flags to leave out of the command that repeats a run: those for further seeds, for output, and for secrets. */
 const notAgain: ReadonlyArray<Name> = ["seeds", "report", "secret", "operatorKey", "metrics"]
 
-const flagOf = (name: Name): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+/** Flags that the command names even with their default, because the defaults may change. */
+const always: ReadonlyArray<Name> = ["seed", "start"]
 
-const defaults: Readonly<Record<string, string>> = {
-  ...usual,
-  "rate-scale": usualPlan.rateScale,
-  dates: "month-first",
-  columns: "",
-  values: "",
-  buildings: usualPlan.buildings
-}
-
-type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | Redacted.Redacted<string>>
-
-const isList = (given: Given): given is ReadonlyArray<string> => Array.isArray(given)
-
-/** Returns the values of a flag that differ from its default. Null stands for a flag without a value. */
-const wordsOf = (given: Given, flag: string): ReadonlyArray<string | null> => {
-  if (typeof given === "boolean") return given ? [null] : []
-  if (typeof given === "string") return given === defaults[flag.slice(2)] ? [] : [given]
-  if (isList(given)) return given
-  return Option.match(given, { onNone: () => [], onSome: (value) => [typeof value === "string" ? value : null] })
-}
+const defaults: Readonly<Record<string, string>> = { ...usualFlags, ...usual }
 
 const names = Object.keys(runFlags).filter((name): name is Name => Object.hasOwn(runFlags, name))
-
-const isGiven = (texts: RunTexts, name: Name): boolean =>
-  name === "start" ? texts.start !== usualPlan.start : wordsOf(texts[name], flagOf(name)).length > 0
-
-/** Returns the first of these flags that was given; null if none was. */
-export const givenOf = (texts: RunTexts, some: ReadonlyArray<Name>): string | null => {
-  const found = some.find((name) => isGiven(texts, name))
-  return found === undefined ? null : flagOf(found)
-}
 
 /** Returns the error for the first flag that doesn't apply to a kind of run; null if all apply. */
 export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   for (const { elsewhere, kinds, names: own } of places) {
-    const wrong = kinds.includes(kind) ? null : givenOf(texts, own)
+    const wrong = kinds.includes(kind) ? null : givenOf(texts, own, defaults)
     if (wrong !== null) return elsewhere(wrong)
   }
   return null
@@ -229,8 +195,8 @@ export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
 export const commandLine = (texts: RunTexts, seed = texts.seed): string => {
   const said = { ...texts, seed }
   const words = names.flatMap((name) => {
-    if (notAgain.includes(name) || (Option.isSome(texts.events) && ofScenarios.includes(name))) return []
-    return wordsOf(said[name], flagOf(name)).flatMap((word) => {
+    if (notAgain.includes(name) || (name === "start" && Option.isSome(texts.events))) return []
+    return wordsOf(said[name], always.includes(name) ? undefined : defaults[name]).flatMap((word) => {
       const shown =
         name === "toReceiver" && word !== null && URL.canParse(word) ? UrlPolicy.shownUrl(new URL(word)) : word
       return [flagOf(name), ...(shown === null ? [] : [Shell.quote(shown)])]

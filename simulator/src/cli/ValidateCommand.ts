@@ -1,11 +1,12 @@
 /** `simulate validate`: checks whether the traffic of a scenario or of a recorded log is realistic. */
 import { CommandFailure } from "@doorhook/core"
-import { Console, Effect, Option, Stream } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { grouped } from "../results/Format.ts"
 import { buildingUses } from "../world/Building.ts"
 import type { LogOptions } from "../plan/AccessLog.ts"
-import { isCsv, readCsv, textOf } from "../run/RecordedLoad.ts"
+import { isCsv } from "../plan/AccessLog.ts"
+import { linesOf, readCsv } from "../run/RecordedLoad.ts"
 import type { Check } from "../validate/Realism.ts"
 import { table } from "../validate/Realism.ts"
 import { readUse } from "../validate/Realism.ts"
@@ -13,6 +14,8 @@ import type { Judgement } from "../validate/Validate.ts"
 import { judgeLines, judgeLog, judgePlan } from "../validate/Validate.ts"
 import type { LogTexts, PlanTexts } from "./Flags.ts"
 import {
+  checkSource,
+  givenOf,
   logFlags,
   planFlags,
   positiveNumber,
@@ -21,7 +24,7 @@ import {
   readPlan,
   readRateScale,
   readScenarioFlags,
-  usualPlan
+  usualFlags
 } from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
@@ -40,25 +43,15 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
 
 /** Default length of a plan. */
 const usualDuration = "28d"
+const usualTexts = { ...usualFlags, duration: usualDuration }
 
 interface Texts extends PlanTexts, LogTexts {
   readonly use: Option.Option<string>
   readonly size: Option.Option<string>
 }
 
-/** Describes a flag that has no effect on a log; null if there is none. */
-const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | null => {
-  const { seed, start } = usualPlan
-  const usual = { seed, start, duration: usualDuration } as const
-  const wrong = (["seed", "start", "duration"] as const).find((name) => texts[name] !== usual[name])
-  if (wrong !== undefined) return `--${wrong} applies to a plan, and ${path} has its own events: leave out one of them`
-  return texts.rateScale === usualPlan.rateScale || isAgainst
-    ? null
-    : `--rate-scale needs --preset or --scenario with ${path}: it multiplies the people of the scenario`
-}
-
 const ofLines = Effect.fnUntraced(function* (path: string, judgement: Judgement) {
-  return yield* judgeLines(Stream.splitLines(textOf(path)), judgement).pipe(
+  return yield* judgeLines(linesOf(path), judgement).pipe(
     Effect.catchTag("InvalidLine", ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`)))
   )
 })
@@ -72,8 +65,8 @@ const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, o
 
 const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
   const isGiven = Option.isSome(texts.preset) || Option.isSome(texts.scenario)
-  const wrong = misplaced(path, texts, isGiven)
-  if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const ofPlans = ["seed", "start", "duration", ...(isGiven ? [] : (["rateScale", "buildings"] as const))] as const
+  yield* checkSource(texts, path, ofPlans, usualTexts, ["columns", "values", "dates"])
   const rateScale = yield* readRateScale(texts.rateScale)
   const scenario = isGiven ? yield* readScenarioFlags(texts) : null
   const use = Option.isNone(texts.use)
@@ -111,7 +104,7 @@ export const validateCommand = Command.make(
     ),
     size: Flag.String("size").pipe(
       Flag.withDescription(
-        "Number of flats, employees or rooms of a recorded log's building, for the number of events"
+        "Number of flats, employees or rooms of each of a recorded log's buildings, for the number of events"
       ),
       Flag.optional
     ),
@@ -127,11 +120,9 @@ export const validateCommand = Command.make(
       return yield* CommandFailure.usage(`--events ${events.value} and ${file.value} are two logs; expected one`)
     const log = Option.orElse(events, () => file)
     if (Option.isSome(log)) return yield* ofFile(log.value, texts)
-    const alone = (["use", "timeZone", "size"] as const).find((name) => Option.isSome(texts[name]))
-    if (alone !== undefined)
-      return yield* CommandFailure.usage(
-        `--${alone === "timeZone" ? "time-zone" : alone} applies to a recorded log: a scenario has its own`
-      )
+    yield* checkSource(texts, null, [])
+    const alone = givenOf(texts, ["use", "size"])
+    if (alone !== null) return yield* CommandFailure.usage(`${alone} applies to a recorded log: a scenario has its own`)
     const { options, scenario } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`
     yield* report(subject, yield* judgePlan(scenario, options))

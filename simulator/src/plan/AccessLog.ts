@@ -3,6 +3,7 @@
  * English and German ones are known, others are given with `--values`. Every value, and what it was taken for, is counted,
  * as are rows that are not understood.
  */
+import { isUtf8 } from "node:buffer"
 import { BuildingId, TenantId } from "@doorhook/core"
 import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
@@ -15,19 +16,23 @@ import { LogCounts } from "./LogCounts.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
 import { toIso } from "./PlannedEvent.ts"
 
-/** Columns of a log, with the headings that are recognized for each column. */
+/** Whether a file is an access log in CSV. Other files have lines of NDJSON. */
+export const isCsv = (path: string): boolean => /\.(csv|tsv)$/i.test(path)
+
+/** Columns of a log, with the English and German headings that are recognized for each column, in the form of `plain`. */
 const headings = {
-  time: ["time", "timestamp", "datetime", "date_time", "logged_at", "at", "event_time"],
-  kind: ["kind", "type", "event", "event_type", "resource_type"],
-  door: ["door", "access_point", "reader", "panel", "gate", "location"],
-  person: ["person", "name", "user", "holder", "cardholder", "credential", "card", "badge", "user_id"],
-  unit: ["unit", "flat", "apartment", "tenant", "company", "unit_label"],
-  method: ["method", "entry_method", "how", "medium"],
-  status: ["status", "release_status", "result", "outcome", "decision"],
-  purpose: ["purpose", "notification_type", "call_type"],
-  building: ["building", "building_id", "site"],
-  id: ["id", "event_id", "record_id"]
-} as const satisfies Record<string, ReadonlyArray<string>>
+  time: "time timestamp datetime date_time logged_at at event_time datum_uhrzeit zeitstempel zeitpunkt zeit",
+  kind: "kind type event event_type resource_type ereignis ereignistyp art typ",
+  door: "door access_point reader panel gate location tür zutrittspunkt leser tor",
+  person:
+    "person name user holder cardholder credential card badge user_id inhaber karteninhaber benutzer mitarbeiter karte ausweis",
+  unit: "unit flat apartment tenant company unit_label wohnung einheit mieter firma",
+  method: "method entry_method how medium",
+  status: "status release_status result outcome decision ergebnis",
+  purpose: "purpose notification_type call_type zweck",
+  building: "building building_id site gebäude objekt standort",
+  id: "id event_id record_id"
+} as const
 
 export type ColumnName = keyof typeof headings
 const isColumn = (name: string): name is ColumnName => Object.hasOwn(headings, name)
@@ -52,7 +57,7 @@ const words = {
     exit: "rex|request[ _]to[ _]exit|exit button|ausgangstaster",
     call: "calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom|klingel\\p{L}*|türruf\\p{L}*|anruf\\p{L}*|ruf",
     opening:
-      "access|access_logs?|entry|enter(?:ed|ing)?|entrance|exit(?:ed)?|grant(?:ed)?|open(?:ed|ing|s)?|unlock(?:ed)?|allowed|accepted|accept|ok|valid|success\\p{L}*|releas(?:e|ed)|admitted|pass(?:ed|age)?|swipe|badge|door|zutritt\\p{L}*|zugang|eintritt|austritt|öffnung|geöffnet|gewährt|erlaubt|freigegeben|gültig|berechtigt"
+      "access|access_logs?|entry|enter(?:ed|ing)?|entrance|exit(?:ed)?|grant(?:ed)?|open(?:ed|ing|s)?|unlock(?:ed)?|allowed|accepted|accept|ok|valid|success\\p{L}*|releas(?:e|ed)|admitted|pass(?:ed|age)?|swipe|badge|door|zutritt\\p{L}*|zugang|eintritt|austritt|\\p{L}*öffnung(?:en)?|geöffnet|gewährt|erlaubt|freigegeben|gültig|berechtigt"
   },
   method: {
     pin: "\\p{L}*pins?|(?:pin)?codes?|keypad",
@@ -169,7 +174,7 @@ const slashed =
   /^(?<first>\d{1,2})\/(?<second>\d{1,2})\/(?<year>\d{4}),?\s+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)\s*(?<half>[AP]M)?$/i
 
 const expectedTime =
-  "a time like 2026-03-02T07:30:00Z, 2026-03-02 07:30:00, 02.03.2026 07:30, 03/02/2026 07:30 AM, or seconds since 1970"
+  "a time like 2026-03-02T07:30:00Z, 2026-03-02 07:30:00, 02.03.2026 07:30, 03/02/2026 07:30 AM, or seconds since 1970; two columns are joined with --columns time=DATE+TIME"
 
 /** Returns the milliseconds since midnight; null if the text is not a time of day. */
 const timeOfDay = (text: string, half: string | undefined): number | null => {
@@ -201,6 +206,16 @@ export const readTime = (text: string, zone: string, dates: DateOrder = "month-f
   return offset.startsWith("-") ? wall + ahead : wall - ahead
 }
 
+/**
+ * Decodes the bytes of a log: as UTF-16 or UTF-8 with their byte order marks, as UTF-8, or else as Windows-1252, the
+ * encoding of exports of many Windows programs.
+ */
+export const textOfLog = (bytes: Uint8Array): string => {
+  const mark = bytes[0] === undefined || bytes[1] === undefined ? 0 : bytes[0] * 0x100 + bytes[1]
+  const wide = mark === 0xff_fe ? "utf-16le" : mark === 0xfe_ff ? "utf-16be" : null
+  return new TextDecoder(wide ?? (isUtf8(bytes) ? "utf-8" : "windows-1252")).decode(bytes)
+}
+
 interface CsvRow {
   /** Line on which the row begins, from 1. */
   readonly line: number
@@ -208,9 +223,8 @@ interface CsvRow {
 }
 
 /** Returns the separator that occurs most often in the header. */
-const delimiterOf = (text: string): string => {
-  const [first = ""] = text.split(/[\r\n]/, 1)
-  const counts = [",", ";", "\t", "|"].map((sign) => [sign, first.split(sign).length] as const)
+const delimiterOf = (header: string): string => {
+  const counts = [",", ";", "\t", "|"].map((sign) => [sign, header.split(sign).length] as const)
   return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
 }
 
@@ -220,10 +234,14 @@ const Parsed = Schema.Array(
 )
 
 const rowsOf = (text: string): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> => {
+  const [first = ""] = text.split(/[\r\n]/, 1)
+  // The line with which spreadsheets say what separates the cells.
+  const said = /^\ufeff?sep=(.)$/i.exec(first)?.[1]
   try {
     const parsed: unknown = parse(text, {
       bom: true,
-      delimiter: delimiterOf(text),
+      delimiter: said ?? delimiterOf(first),
+      from_line: said === undefined ? 1 : 2,
       info: true,
       relax_column_count: true,
       skip_empty_lines: true,
@@ -251,10 +269,11 @@ const plain = (name: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
 
-type Places = { [Name in ColumnName]?: number }
+/** Positions of the cells that make up a column: several if headings were joined with `+`. */
+type Places = { [Name in ColumnName]?: ReadonlyArray<number> }
 
 /**
- * Returns the position of each column, or the first heading in `named` that the header lacks. A heading that was named
+ * Returns the positions of each column, or the first heading in `named` that the header lacks. A heading that was named
  * for another column is not recognized, unless it says what kind of event a row is.
  */
 const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]): Places | string => {
@@ -263,17 +282,21 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]): Pl
   for (const name of columnNames) {
     const own = named[name]
     if (own === undefined) continue
-    const place = found.indexOf(plain(own))
-    if (place < 0) return own
-    places[name] = place
+    const parts = found.includes(plain(own)) ? [own] : own.split("+")
+    const missing = parts.find((part) => !found.includes(plain(part)))
+    if (missing !== undefined) return missing
+    places[name] = parts.map((part) => found.indexOf(plain(part)))
   }
-  const { status, ...others } = places
-  const taken = new Set(Object.values(others))
+  const { status = [], ...others } = places
+  const taken = new Set(Object.values(others).flat())
   for (const name of columnNames) {
     if (places[name] !== undefined) continue
-    const isFree = (at: number) => at >= 0 && !taken.has(at) && (name === "kind" || at !== status)
-    const place = headings[name].map((alias) => found.indexOf(alias)).find(isFree)
-    if (place !== undefined) places[name] = place
+    const isFree = (at: number) => at >= 0 && !taken.has(at) && (name === "kind" || !status.includes(at))
+    const place = headings[name]
+      .split(" ")
+      .map((alias) => found.indexOf(alias))
+      .find(isFree)
+    if (place !== undefined) places[name] = [place]
   }
   return places
 }
@@ -291,10 +314,15 @@ class RowReader {
     this.#width = width
   }
 
+  /** Returns the text of a column; empty if the log has no such column. */
+  #cell(column: ColumnName, cells: ReadonlyArray<string>): string {
+    const texts = this.#places[column]?.map((place) => cells[place] ?? "") ?? []
+    return texts.filter((text) => text !== "").join(" ")
+  }
+
   /** Returns what a value means in a column; null if that is unknown or the cell is empty. */
   #meaning(column: MeaningColumn, cells: ReadonlyArray<string>): Meaning | null {
-    const place = this.#places[column]
-    const value = place === undefined ? "" : (cells[place] ?? "")
+    const value = this.#cell(column, cells)
     if (value === "") return null
     const meaning = this.#options.values.get(plain(value)) ?? tests[column].find(([, isIn]) => isIn(value))?.[0] ?? null
     this.counts.value(column, value, meaning)
@@ -303,7 +331,7 @@ class RowReader {
 
   /** Reads a row, or returns why it is not understood. */
   read({ cells, line }: CsvRow): Omit<LogEntry, "at"> | string {
-    const cell = (name: ColumnName): string => cells[this.#places[name] ?? -1] ?? ""
+    const cell = (name: ColumnName): string => this.#cell(name, cells)
     if (cells.length !== this.#width) return `has ${cells.length} cells, but the header has ${this.#width}`
     const time = readTime(cell("time"), this.#options.zone, this.#options.dates)
     if (time === null) return `${JSON.stringify(cell("time"))} is not a time; expected ${expectedTime}`
@@ -358,7 +386,7 @@ export const readLog = (text: string, options: LogOptions): Result.Result<Access
   if (places.time === undefined)
     return invalid(
       1,
-      `there is no time column (${headings.time.join(", ")}); name it with --columns time=HEADING. The header has ${found}`
+      `there is no time column (${headings.time.replaceAll(" ", ", ")}); name it with --columns time=HEADING, or two columns with time=DATE+TIME. The header has ${found}`
     )
   const reader = new RowReader(options, places, header.cells.length)
   const { counts } = reader

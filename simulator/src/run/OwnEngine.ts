@@ -8,10 +8,17 @@ import type {
   IntegrationId,
   TransportRequest,
   TransportResult,
-  TransportBusy,
-  TransportUnavailable
+  TransportBusy
 } from "@doorhook/core"
-import { Acknowledgement, MemoryStore, Publisher, Signature, Transport, WakeSignal } from "@doorhook/core"
+import {
+  Acknowledgement,
+  MemoryStore,
+  Publisher,
+  Signature,
+  Transport,
+  TransportUnavailable,
+  WakeSignal
+} from "@doorhook/core"
 import { Cause, Clock, Effect, Layer, References } from "effect"
 import type { Redacted } from "effect"
 import type { Substream } from "../random/Substream.ts"
@@ -93,8 +100,11 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const totals = (id: IntegrationId) => byId.get(id)?.totals ?? measurements.integration(id, `integration ${id}`)
   let inFlight = 0
+  let isOver = false
 
   const post = Effect.fnUntraced(function* (request: TransportRequest) {
+    // Until the engine is closed, open deliveries would be sent without being counted.
+    if (isOver) return yield* new TransportUnavailable({ message: "the run is over" })
     const recipient = byUrl.get(request.url)
     if (recipient === undefined) return yield* Effect.die(new Error(`no integration has the URL ${request.url}`))
     const { headers } = request
@@ -156,6 +166,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
       )
   }
   const finish = Effect.gen(function* () {
+    isOver = true
     const at = yield* Clock.currentTimeMillis
     // In real time, a stuck delivery looks the same as one in flight or in the queue, so all are accepted.
     ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)

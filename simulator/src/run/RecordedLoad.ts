@@ -3,7 +3,7 @@ import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
 import { builtInTable, CommandFailure, fileTrouble, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stdio, Stream } from "effect"
 import type { AccessLog, LogOptions } from "../plan/AccessLog.ts"
-import { eventsOf, readLog } from "../plan/AccessLog.ts"
+import { eventsOf, isCsv, readLog, textOfLog } from "../plan/AccessLog.ts"
 import { instantOfIso } from "../plan/EventRow.ts"
 import { LogCounts } from "../plan/LogCounts.ts"
 import { fromIso } from "../plan/PlannedEvent.ts"
@@ -12,29 +12,27 @@ import type { Arrival } from "./Load.ts"
 
 const standardInput = "-"
 
-/** Whether a file is an access log in CSV. Other files have lines of NDJSON. */
-export const isCsv = (path: string): boolean => /\.(csv|tsv)$/i.test(path)
-
 /** Returns the bytes of a file, a pipe, or standard input. Reads pipes as a whole, because they have no offsets. */
-const bytesOf = Effect.fnUntraced(function* (path: string) {
-  if (path === standardInput) return (yield* Stdio.Stdio).stdin
-  const files = yield* FileSystem.FileSystem
-  const { type } = yield* files.stat(path)
-  return type === "FIFO" || type === "Socket" ? Stream.fromEffect(files.readFile(path)) : files.stream(path)
-})
-
-/** Returns the text of a log, in chunks. */
-export const textOf = (path: string) =>
-  Stream.unwrap(bytesOf(path)).pipe(
-    Stream.decodeText,
+const bytesOf = (path: string) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      if (path === standardInput) return (yield* Stdio.Stdio).stdin
+      const files = yield* FileSystem.FileSystem
+      const { type } = yield* files.stat(path)
+      return type === "FIFO" || type === "Socket" ? Stream.fromEffect(files.readFile(path)) : files.stream(path)
+    })
+  ).pipe(
     Stream.catchTag("PlatformError", (error) =>
       Stream.fail(CommandFailure.usage(`${path}: expected a file that can be read; ${fileTrouble(error)}`))
     )
   )
 
+/** Returns the lines of a log. */
+export const linesOf = (path: string) => bytesOf(path).pipe(Stream.decodeText, Stream.splitLines)
+
 /** Reads an access log in CSV. */
 export const readCsv = Effect.fnUntraced(function* (path: string, options: LogOptions) {
-  const text = yield* Stream.mkString(textOf(path))
+  const text = textOfLog(yield* Stream.mkUint8Array(bytesOf(path)))
   return yield* Effect.mapError(Effect.fromResult(readLog(text, options)), ({ message }) =>
     CommandFailure.usage(`${path}: ${message}`)
   )
@@ -54,7 +52,9 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
     try {
       value = JSON.parse(text)
     } catch {
-      return Result.fail(["is not JSON; expected one object per line (NDJSON)"])
+      return Result.fail([
+        "is not JSON; expected one object per line (NDJSON), or a name like FILE.csv for an access log in CSV"
+      ])
     }
     if (!Predicate.isObject(value) || Array.isArray(value)) return Result.fail(["is not a JSON object"])
     const written: unknown = Reflect.get(value, "at")
@@ -135,7 +135,7 @@ export const readEvents = Effect.fnUntraced(function* (
   duration: number
 ) {
   const context = yield* Effect.context<FileSystem.FileSystem | Stdio.Stdio>()
-  const lines = Stream.splitLines(textOf(path)).pipe(Stream.provideContext(context))
+  const lines = linesOf(path).pipe(Stream.provideContext(context))
   const again = path === standardInput ? Stream.fromIterable(yield* Stream.runCollect(lines)) : lines
   const { arrivals: all, counts } = isCsv(path) ? ofCsv(yield* readCsv(path, options)) : ofLines(path, again, isService)
   let first: number | null = null

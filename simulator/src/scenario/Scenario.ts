@@ -46,7 +46,7 @@ export const timeZoneOf = ({ sites }: Scenario): string | null => {
 }
 
 /** Returns a function from a building's id to its time zone; UTC for unknown buildings. */
-export const zonesOf = ({ sites }: Scenario): ((building: number) => string) => {
-  const zones = new Map(sites.map(({ id, time_zone }) => [id, time_zone]))
+export const zonesOf = ({ sites }: Scenario): ((building: number | string) => string) => {
+  const zones = new Map<number | string, string>(sites.map(({ id, time_zone }) => [id, time_zone]))
   return (building) => zones.get(building) ?? "UTC"
 }

@@ -20,7 +20,7 @@ import { ofRecord } from "./Observations.ts"
 /** Counts of events by kind of event, kind of day and hour (UTC), and counts by building. */
 export class Profile {
   readonly hours = new Map<string, number>()
-  readonly buildings = new Map<number, { count: number; first: number; last: number }>()
+  readonly buildings = new Map<number | string, { count: number; first: number; last: number }>()
   count = 0
   #behind = 0
   readonly #doors = new Map<string, number>()
@@ -95,7 +95,7 @@ export const compareWithScenario = Effect.fnUntraced(function* (
     })
     return Effect.as(made, reference)
   })
-  const own = new Set(scenario.sites.map(({ id }) => id))
+  const own = new Set<number | string>(scenario.sites.map(({ id }) => id))
   const strangers = [...profile.buildings].filter(([id]) => !own.has(id))
   const mean = references.reduce((sum, { count }) => sum + count, 0) / references.length
   const behind = references.reduce((sum, { behind }) => sum + behind, 0) / references.length

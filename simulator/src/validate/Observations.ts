@@ -12,7 +12,8 @@ export interface Row {
   /** Time of publication, and time in the device's log, in milliseconds since the epoch. */
   readonly at: number
   readonly logged_at: number
-  readonly building: number
+  /** Id of the building; in an access log, its name. */
+  readonly building: number | string
   readonly isCall: boolean
   /** Unique among calls or among accesses; null if the log has no ids. */
   readonly id: number | string | null
@@ -46,10 +47,10 @@ export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
 }
 
 /** Returns the row for an entry of an access log. */
-export const ofEntry = ({ at, door, id, isDelivery, kind, method, person, time, unit }: LogEntry): Row => ({
+export const ofEntry = ({ at, building, door, id, isDelivery, kind, method, person, time, unit }: LogEntry): Row => ({
   at,
   logged_at: time,
-  building: 0,
+  building: building === "" ? 1 : building,
   isCall: kind === "call",
   id,
   door,

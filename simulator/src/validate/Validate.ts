@@ -9,6 +9,7 @@ import type { BuildingTraffic, Scenario, Site } from "../scenario/Scenario.ts"
 import type { BuildingUse } from "../world/Building.ts"
 import { compareWithScenario, Profile } from "./Comparison.ts"
 import type { Check } from "./Realism.ts"
+import { second } from "../world/LocalTime.ts"
 import { Observations } from "./Observations.ts"
 import type { Expectation, Observed } from "./Realism.ts"
 import { atMost, realismChecks, unknownBuilding } from "./Realism.ts"
@@ -29,9 +30,10 @@ export interface Judgement {
 
 /** Returns the number by which the events of a building are counted: its flats, its employees, or both kinds of people. */
 const sizeOf = ({ people, units, use }: BuildingTraffic["building"]): number => {
-  if (use === "residential") return units.filter((unit) => unit.use === "home").length
-  const employees = people.filter(({ duty }) => duty === "employee").length
-  return use === "mixed" ? people.length : Math.max(1, employees)
+  if (use === "mixed") return people.length
+  const homes = units.filter((unit) => unit.use === "home").length
+  if (use === "residential" || (use === "hotel" && homes > 0)) return homes
+  return Math.max(1, people.filter(({ duty }) => duty === "employee").length)
 }
 
 const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic, rateScale: number): Expectation => ({
@@ -43,11 +45,17 @@ const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic, rate
   isPlan: true
 })
 
+/** Minimum time for a person to get from the door of one building to that of another. */
+const soonestElsewhere = 10 * second
+
 /** Counts rows by building, and checks the counts. */
 class Judge {
   readonly profile = new Profile()
-  readonly #observed = new Map<number, Observed>()
-  readonly #known: ReadonlyMap<number, Site>
+  /** Openings by people, and those of them too soon after one in another building. */
+  readonly #passages = { count: 0, elsewhere: 0 }
+  readonly #people = new Map<string, Row>()
+  readonly #observed = new Map<Row["building"], Observed>()
+  readonly #known: ReadonlyMap<Row["building"], Site>
   readonly #judgement: Judgement
 
   constructor(judgement: Judgement) {
@@ -71,10 +79,30 @@ class Judge {
       this.#observed.set(row.building, own)
     }
     own.seen.add(row)
+    if (row.person !== "" && !row.isDenied) this.#addPassage(row)
+  }
+
+  #addPassage(row: Row): void {
+    const key = `${row.unit} ${row.person}`
+    const last = this.#people.get(key)
+    this.#passages.count++
+    const isElsewhere = last !== undefined && last.building !== row.building
+    if (isElsewhere && Math.abs(row.logged_at - last.logged_at) < soonestElsewhere) this.#passages.elsewhere++
+    this.#people.set(key, row)
   }
 
   checks(): ReadonlyArray<Check> {
-    return realismChecks([...this.#observed.values()], this.#judgement.rateScale)
+    const { count, elsewhere } = this.#passages
+    const across = atMost(
+      "people in two buildings at once",
+      elsewhere,
+      count,
+      20,
+      0.0001,
+      "The same credential opens doors of different buildings within ten seconds, more often than equal names explain."
+    )
+    const checks = realismChecks([...this.#observed.values()], this.#judgement.rateScale)
+    return this.#observed.size < 2 ? checks : [across, ...checks]
   }
 }
 
@@ -119,27 +147,40 @@ export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Strea
   return yield* finish(judge, judgement)
 })
 
-/** The scenario has several buildings, so an access log in CSV can't be compared with it. */
+/** An access log in CSV and a scenario have several buildings, so it is unknown which of them to compare. */
 class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
-  count: Schema.Int
+  log: Schema.Int,
+  scenario: Schema.Int
 }) {
   override get message(): string {
-    return `an access log covers one building, but the scenario has ${this.count}: give a scenario with one building, or --use`
+    return `a comparison needs one building, but the log has ${this.log} and the scenario ${this.scenario}: give a log and a scenario of one building, or --use`
   }
 }
 
 /** Checks an access log, alone or against a scenario of one building. */
 export const judgeLog = Effect.fnUntraced(function* ({ counts, entries }: AccessLog, judgement: Judgement) {
   const { scenario } = judgement
-  if (scenario !== null && scenario.sites.length !== 1)
-    return yield* new SeveralBuildings({ count: scenario.sites.length })
-  const building = scenario?.sites[0]?.id ?? 0
   const judge = new Judge(judgement)
-  for (const entry of entries) judge.add({ ...ofEntry(entry), building })
+  const log = new Set(entries.map(({ building }) => building)).size
+  if (scenario !== null && (scenario.sites.length > 1 || log > 1))
+    return yield* new SeveralBuildings({ log, scenario: scenario.sites.length })
+  const only = scenario?.sites[0]?.id ?? null
+  for (const entry of entries) {
+    const row = ofEntry(entry)
+    judge.add(only === null ? row : { ...row, building: only })
+  }
   const { checks, count } = yield* finish(judge, judgement)
   const of = Math.max(1, counts.rows)
   return {
     checks: [
+      atMost(
+        "rows not understood",
+        counts.problemCount,
+        counts.problemCount + of,
+        1,
+        0.02,
+        "These rows are left out of all other checks; the lines above say why, and --columns and --values help."
+      ),
       atMost(
         "rows out of order",
         counts.outOfOrder,

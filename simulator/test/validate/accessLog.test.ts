@@ -1,7 +1,7 @@
 /** Access logs in CSV: which forms are read, and how mistakes in them are reported. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { readLog, readTime } from "../../src/plan/AccessLog.ts"
+import { readLog, readTime, readValues, textOfLog } from "../../src/plan/AccessLog.ts"
 import type { LogOptions } from "../../src/plan/AccessLog.ts"
 import { toIso } from "../../src/plan/PlannedEvent.ts"
 
@@ -40,6 +40,94 @@ describe("logs", () => {
         ["2026-03-02T07:00:00.000Z", "Tor", "Meier; Anna"]
       ]
     )
+  })
+
+  const vendor = [
+    "sep=;",
+    "Datum/Uhrzeit;Ereignis;Leser;Karteninhaber;Wohnung;Medium;Bemerkung",
+    '02.03.2026 08:00:00;Zutritt gewährt;"Tor ""Süd""";"Meier; Anna";W1;Karte;"zwei\nZeilen"',
+    "02.03.2026 08:05:00;Türruf;Tableau;;W2;;",
+    "02.03.2026 08:05:20;Fernöffnung;Haupteingang;;W2;App;",
+    "kaputt;;;",
+    "02.03.2026 08:10:00;Wartung;Haupteingang;Techniker;;;",
+    "02.03.2026 08:05:00;Türruf;Tableau;;W2;;",
+    "02.03.2026 08:04:30;Zutritt verweigert;Haupteingang;Bo;W2;Karte;",
+    "02.03.2026 08:11:00;Zutritt gewährt;Haupteingang;Bo;W2;Karte;",
+    "31.02.2026 08:00:00;Zutritt gewährt;Haupteingang;Bo;W2;Karte;",
+    ...["08:12", "08:13", "08:15", "08:20"].map((at) => `02.03.2026 ${at}:00;Austritt;Tor;Bo;W2;Karte;`)
+  ].join("\r\n")
+
+  const encodings = {
+    "UTF-8 with a byte order mark": (text: string) => Buffer.from(`\ufeff${text}`),
+    "Windows-1252": (text: string) => Buffer.from(text, "latin1"),
+    "UTF-16 with a byte order mark": (text: string) => Buffer.from(`\ufeff${text}`, "utf16le")
+  }
+
+  it.each(["UTF-8 with a byte order mark", "Windows-1252", "UTF-16 with a byte order mark"] as const)(
+    "are read as a German program exports them, in %s, and everything is counted",
+    (encoding) => {
+      const text = textOfLog(encodings[encoding](vendor))
+      const read = (values: LogOptions["values"]) => Result.getOrThrow(readLog(text, { ...options, values }))
+      const { counts, entries } = read(new Map())
+      assert.deepStrictEqual(
+        entries.slice(0, 6).map(({ door, kind, line, method, person }) => [line, kind, door, person, method]),
+        [
+          [3, "opening", 'Tor "Süd"', "Meier; Anna", "card"],
+          [5, "call", "Tableau", "", ""],
+          [6, "opening", "Haupteingang", "", "app"],
+          [9, "call", "Tableau", "", ""],
+          [10, "denied", "Haupteingang", "Bo", "card"],
+          [11, "opening", "Haupteingang", "Bo", "card"]
+        ]
+      )
+      // A late row is played when it came, and keeps its own time.
+      assert.deepStrictEqual(
+        entries.filter(({ at, time }) => at !== time).map(({ line }) => line),
+        [9, 10]
+      )
+      const lines = counts.lines().join("\n")
+      assert.match(lines, /kind +"Türruf" +2 +call/)
+      assert.match(lines, /kind +"Wartung" +1 +NOT UNDERSTOOD/)
+      assert.match(lines, /^10 rows; 1 repeated, 2 out of order, 0 uploaded more than a minute late$/m)
+      assert.match(lines, /^3 rows NOT UNDERSTOOD and left out:$/m)
+      assert.include(lines, "line 7: has 4 cells, but the header has 7")
+      assert.include(
+        lines,
+        "line 8: \"Wartung\" is not known as a kind; give its meaning with --values 'Wartung=MEANING'"
+      )
+      assert.include(lines, 'line 12: "31.02.2026 08:00:00" is not a time')
+      const named = read(readValues("Wartung=opening,Türruf=denied") ?? new Map())
+      assert.strictEqual(named.counts.problemCount, 2)
+      assert.deepStrictEqual(
+        named.entries.slice(0, 7).map(({ kind }) => kind),
+        ["opening", "denied", "opening", "opening", "denied", "denied", "opening"]
+      )
+    }
+  )
+
+  it("count late rows, and are reversed or sorted if their order isn't that of the upload", () => {
+    const minutes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 4]
+    const rows = minutes.map((at) => `2026-03-02 08:${`${at}`.padStart(2, "0")},A${at}`)
+    const countsOf = (own: ReadonlyArray<string>) =>
+      Result.getOrThrow(readLog(["time,person", ...own].join("\n"), options)).counts
+    const { isSorted, late, outOfOrder } = countsOf(rows)
+    assert.deepStrictEqual({ isSorted, late, outOfOrder }, { isSorted: false, late: 1, outOfOrder: 1 })
+    assert.deepStrictEqual(countsOf(rows.slice(0, -1).toReversed()).outOfOrder, 0)
+    assert.isTrue(countsOf(["08:05", "08:01", "08:04", "08:02"].map((at) => `2026-03-02 ${at},A`)).isSorted)
+  })
+
+  it("can have a date and a time, or the parts of a name, in two columns", () => {
+    const text = "Datum;Uhrzeit;Vorname;Name\n02.03.2026;08:00;Anna;Meier\n02.03.2026;08:01;;Bo\n"
+    const entries = entriesOf(text, { named: { time: "Datum+Uhrzeit", person: "Vorname+Name" } })
+    assert.deepStrictEqual(
+      entries.map(({ person, time }) => [toIso(time), person]),
+      [
+        ["2026-03-02T07:00:00.000Z", "Anna Meier"],
+        ["2026-03-02T07:01:00.000Z", "Bo"]
+      ]
+    )
+    assert.include(failure(text, { named: { time: "Datum+Zeit" } }), 'column "Zeit" is missing')
+    assert.include(failure(text, { named: { time: "Uhrzeit" } }), "--columns time=DATE+TIME")
   })
 
   it("use a named column for nothing else", () => {
