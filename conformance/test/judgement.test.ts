@@ -10,6 +10,7 @@ import {
   copiesAnswered,
   everyAttempt,
   exactlyOnce,
+  limitInWords,
   noPhantom,
   storedAsSent
 } from "../src/judgement/Judge.ts"
@@ -347,5 +348,31 @@ describe("the symptom of a failure", () => {
   it.each(rows)("is %s", (shows, judge, trace) => {
     const finding = judge(trace, defaultCriteria)
     assert.strictEqual(finding.verdict === "FAIL" ? finding.symptom : "passed", shows)
+  })
+})
+
+describe("a limit in words", () => {
+  const refused = (asked: number | null, before: number): Attempt =>
+    attemptOf({ exchange: answered(429), limit: { asked, before } })
+
+  it.each([
+    [
+      "a second",
+      [refused(1_000, 15), refused(1_000, 0)],
+      /^limits to about 15 requests a second, asked for a pause of 1 s: .*, after 15 requests in the last second$/
+    ],
+    [
+      "the pause that it asks for",
+      [refused(10_000, 100)],
+      /^limits to about 10 requests a second, .*, after 100 requests in the last 10 s$/
+    ],
+    ["a minute", [refused(60_000, 30)], /^limits to about 30 requests a minute, /],
+    [
+      "a second if nothing is answered yet",
+      [refused(null, 0), refused(null, 4)],
+      /^limits to about 4 requests a second, asked for no pause: /
+    ]
+  ] as const)("counts over %s", (_, attempts, words) => {
+    assert.match(limitInWords(attempts), words)
   })
 })

@@ -8,8 +8,7 @@ import { defaults } from "../src/record/Options.ts"
 import { plansOf } from "../src/record/Outcome.ts"
 import { needs } from "../src/requirements/Requirement.ts"
 import type { Need } from "../src/requirements/Requirement.ts"
-import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll } from "../src/run/Schedule.ts"
-import { timeShares } from "../src/run/TimeShares.ts"
+import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll, timeShares } from "../src/run/Schedule.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])

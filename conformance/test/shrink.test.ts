@@ -14,7 +14,7 @@ import { escapedString, string } from "../src/history/Json.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { retry } from "../src/history/Variations.ts"
 import { services } from "../src/run/Setup.ts"
-import { dropEach, reproduce, simplerEvent, simplify, withConditions } from "../src/run/Shrink.ts"
+import { reproduce, shorten, simplerEvent, withConditions } from "../src/run/Shrink.ts"
 import { attemptOf, traceOf } from "./support/traces.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }
@@ -39,7 +39,7 @@ const shortened = Effect.fnUntraced(function* (history: History, fails: (history
       tries += 1
       return fails(one)
     })
-  const result = yield* simplify(yield* dropEach(history, stillFails, within), stillFails, within)
+  const result = yield* shorten(history, stillFails, within)
   return { result, tries }
 })
 
@@ -79,7 +79,7 @@ describe("a failing history", () => {
           tries += 1
           return false
         }).pipe(Effect.tap(TestClock.adjust("1 second")))
-      assert.strictEqual(yield* simplify(history, fails, 5_000), history)
+      assert.strictEqual(yield* shorten(history, fails, 5_000), history)
       assert.strictEqual(tries, 5)
       assert.isBelow(made, 100)
     })

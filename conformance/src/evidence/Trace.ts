@@ -23,10 +23,13 @@ export type AttemptKind = typeof AttemptKind.Type
 const Limit = Schema.Struct({
   /** The pause that the receiver asked for (`retry-after`), in milliseconds; null if it asked for none. */
   asked: Schema.NullOr(Schema.Finite),
-  /** Number of requests that the receiver had accepted in the second before. */
+  /** Number of requests that the receiver had accepted in the `limitSpan` before. */
   before: Schema.Int
 })
 export type Limit = typeof Limit.Type
+
+/** The time over which a limit is taken to count, in milliseconds: a second, or the pause that the receiver asked for. */
+export const limitSpan = ({ asked }: Pick<Limit, "asked">): number => Math.max(1_000, asked ?? 0)
 
 /** One attempt to deliver one event. */
 export const Attempt = Schema.Struct({

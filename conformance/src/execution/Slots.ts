@@ -7,6 +7,7 @@
 import { RetryPolicy } from "@doorhook/core"
 import { Effect, Scope, Semaphore } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
+import { limitSpan } from "../evidence/Trace.ts"
 import type { Limit } from "../evidence/Trace.ts"
 
 /** Maximum number of requests that doorhook has in flight to one integration. */
@@ -137,11 +138,12 @@ export class Slots {
     }
     flight.refused = true
     const asked = RetryPolicy.parseRetryAfter(exchange.retry_after, Date.now())
-    const from = flight.began - Math.max(second, asked ?? 0)
+    const span = limitSpan({ asked })
+    const from = flight.began - span
     // Some receivers count refused requests, too.
     const others = this.#sent.filter((one) => one !== flight && one.ended >= from).length
     if (flight.atOnce === 1 && others < this.#leastOthers) return null
-    return { asked, before: this.#accepted(second) }
+    return { asked, before: this.#accepted(span) }
   }
 
   /**
@@ -157,7 +159,7 @@ export class Slots {
     if (flight.began >= this.#adaptedAt) {
       this.#adaptedAt = now
       if (flight.atOnce > 1 && this.#restraint < weights.length - 1) this.#restraint += 1
-      else this.#slowDown(Math.max(second, pause))
+      else this.#slowDown(limitSpan({ asked: pause }))
     }
     return true
   }

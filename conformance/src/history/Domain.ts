@@ -397,38 +397,3 @@ export const odd: Draw<EventTemplate> = (random) => {
       : withMember(event, name, kind.usual(random))
   }, plain)
 }
-
-/** What else may occur, in words. */
-const elsewhere = [
-  "Members that are not listed, anywhere in the body, with any JSON value: numbers of any length, lists of thousands of elements, objects and lists up to 48 levels deep. The members of an object come in any order.",
-  "Up to 256 KiB of `data`. The body is a little longer."
-]
-
-/** Returns the domain as Markdown, for `docs/receiving.md`. */
-export const domainPage = (): string => {
-  const known = new Map<string, Array<string>>()
-  for (const { members, plain } of domain) {
-    for (const { kind, name, optional } of members) {
-      const row = `| \`${name}\` | ${kind.words.replaceAll("|", "\\|")}${optional ? "; may be null or missing" : ""} |`
-      known.set(row, [...(known.get(row) ?? []), plain.resource_type])
-    }
-  }
-  const rowsOf = (types: string): ReadonlyArray<string> =>
-    [...known].flatMap(([row, own]) => (own.join() === types ? [row] : []))
-  const table = (title: string, types: string): ReadonlyArray<string> => [
-    title,
-    "",
-    "| member of `data` | value |",
-    "|---|---|",
-    ...rowsOf(types),
-    ""
-  ]
-  return [
-    ...table("Both types:", "access_log,call"),
-    ...table("`access_log`, a door that was opened:", "access_log"),
-    ...table("`call`, a ringing that began:", "call"),
-    "In every event there may also be:",
-    "",
-    ...elsewhere.map((one) => `- ${one}`)
-  ].join("\n")
-}

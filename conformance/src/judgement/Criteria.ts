@@ -5,6 +5,7 @@
 import { Acknowledgement, DurationText } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
+import { limitSpan } from "../evidence/Trace.ts"
 import type { Limit } from "../evidence/Trace.ts"
 
 export const DedupKey = Schema.Literals(["both", "header", "body"])
@@ -134,11 +135,13 @@ const plainlyInWords = (exchange: Exchange): string => {
 }
 
 /** Describes how many requests the receiver got when its limit refused one. */
-export const crowdInWords = ({ before }: Limit, inFlight: number): string =>
-  [
+export const crowdInWords = (limit: Limit, inFlight: number): string => {
+  const span = limitSpan(limit) / 1_000
+  return [
     ...(inFlight > 1 ? [`with ${inFlight} requests in flight`] : []),
-    `after ${before} ${before === 1 ? "request" : "requests"} in the last second`
+    `after ${limit.before} ${limit.before === 1 ? "request" : "requests"} in the last ${span === 1 ? "second" : `${span} s`}`
   ].join(" and ")
+}
 
 /** Describes an exchange, like `409 after 3 ms`. */
 export const exchangeInWords = (exchange: Exchange): string =>

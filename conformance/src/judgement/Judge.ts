@@ -3,6 +3,7 @@
  */
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
+import { limitSpan } from "../evidence/Trace.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
 import { bindingOf, templates } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
@@ -124,12 +125,15 @@ export const limitInWords = (attempts: ReadonlyArray<Attempt>): string => {
   const refused = attempts.flatMap(({ exchange, inFlight, limit }) =>
     limit === null ? [] : [{ exchange, inFlight, limit }]
   )
-  const [first] = refused.toSorted((a, b) => b.limit.before - a.limit.before)
+  // If the receiver is slow, it has answered nothing yet when it refuses for the first time.
+  const first = refused.find(({ limit }) => limit.before > 0) ?? refused[0]
   if (first === undefined) return ""
-  const rate = Math.max(1, first.limit.before)
+  const aSecond = (1_000 * first.limit.before) / limitSpan(first.limit)
+  const [unit, units] = aSecond < 1 ? (["minute", 60] as const) : (["second", 1] as const)
+  const rate = Math.max(1, Math.round(aSecond * units))
   const pause = Math.max(-1, ...refused.map(({ limit }) => limit.asked ?? -1))
   const asked = pause === -1 ? "asked for no pause" : `asked for a pause of ${pause / 1_000} s`
-  return `limits to about ${rate} ${rate === 1 ? "request" : "requests"} a second, ${asked}: ${exchangeInWords(first.exchange)}, ${crowdInWords(first.limit, first.inFlight)}`
+  return `limits to about ${rate} ${rate === 1 ? "request" : "requests"} a ${unit}, ${asked}: ${exchangeInWords(first.exchange)}, ${crowdInWords(first.limit, first.inFlight)}`
 }
 
 /** The consequence of a limit. */

@@ -6,7 +6,7 @@ import { Array as Arrays } from "effect"
 import { keyOf } from "../history/History.ts"
 import { endsReceiver, isPlain } from "../history/Operations.ts"
 import { classify, millis, restsOnTime } from "../judgement/Criteria.ts"
-import { isLimited } from "../judgement/Judge.ts"
+import { isLimited, limitInWords } from "../judgement/Judge.ts"
 import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { countsPastOne, memoryInWords, memoryOf, suite, tracesOf } from "../record/Evidence.ts"
@@ -395,18 +395,22 @@ const idsOf = (outcomes: ReadonlyArray<Outcome>): string => outcomes.map(({ requ
 /** Shortest time beyond `--max-time` that is noted, in milliseconds. */
 const leastExtension = 1_000
 
-const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options, durationMs: number): ReadonlyArray<string> => {
+const onTime = (
+  outcomes: ReadonlyArray<Outcome>,
+  { durationMs, options: { maxTime }, runs }: Evidence
+): ReadonlyArray<string> => {
   const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
   const open = outcomes.filter(({ lacksTime }) => lacksTime)
   const span = DurationText.format(maxTime)
+  const limited = limitInWords(runs.flatMap(tracesOf).flatMap(({ attempts }) => attempts))
   return [
     ...unless(
-      durationMs <= maxTime + leastExtension,
+      durationMs <= maxTime + leastExtension || limited === "",
       `The receiver limits requests, so the run took longer than the usual ${span}. --max-time bounds it.`
     ),
     ...unless(
       open.length === 0,
-      `${idsOf(open)} could not be decided within --max-time ${span}. Give the run more time, such as --max-time ${DurationText.format(2 * maxTime)}.`
+      `${idsOf(open)} could not be decided within --max-time ${span}${limited === "" ? "" : `, because the receiver ${limited}`}. Give the run more time, such as --max-time ${DurationText.format(2 * maxTime)}.`
     ),
     ...unless(
       short.length === 0,
@@ -482,7 +486,7 @@ const notesOf = (
       options.level > 1,
       "Level 1 judges answers only. Level 2, with --probe, tests whether events take effect once and as they were sent."
     ),
-    ...onTime(outcomes, options, evidence.durationMs),
+    ...onTime(outcomes, evidence),
     ...onSelection(options),
     ...onMemory(evidence, outcomes),
     ...onGrowth(evidence),

@@ -28,7 +28,19 @@ import type { Need } from "../requirements/Requirement.ts"
 import { CaseLog } from "./CaseLog.ts"
 import { awaitEffects, lacksEffects, rereadEffects } from "./EffectReading.ts"
 import type { Reader } from "./EffectReading.ts"
-import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, waitGroups, widths } from "./Schedule.ts"
+import {
+  extension,
+  fitting,
+  lanesApart,
+  lastUntil,
+  leastTimes,
+  longestFirst,
+  reserveOf,
+  scheduleOf,
+  timeShares,
+  waitGroups,
+  widths
+} from "./Schedule.ts"
 import type { Batch } from "./Schedule.ts"
 import {
   calibrateProbe,
@@ -44,7 +56,6 @@ import {
 import type { Guard } from "./Setup.ts"
 import { reproduce } from "./Shrink.ts"
 import { reach } from "./Target.ts"
-import { extension, leastTimes, timeShares } from "./TimeShares.ts"
 
 /** The guard for late answers (see `Setup.ts`), and the start of the run in milliseconds since the epoch. */
 interface Measured extends Guard {

@@ -28,7 +28,7 @@ import type { Means, Options } from "../record/Options.ts"
 import { simplestCases } from "../requirements/Acknowledgement.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import type { Reader } from "./EffectReading.ts"
-import { timeShares } from "./TimeShares.ts"
+import { timeShares } from "./Schedule.ts"
 
 /** The services that histories are executed with. */
 export const services = EventFactory.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))

@@ -139,30 +139,27 @@ export const reproduce = Effect.fnUntraced(function* (
     }
     return false
   })
-  const shortest = yield* simplify(yield* dropEach(history, stillFails, limits.shrink), stillFails, limits.shrink)
+  const shortest = yield* shorten(history, stillFails, limits.shrink)
   if (keyOf(shortest) === keyOf(history)) return { ...about, ...original }
   const shortened = yield* repeat(shortest, failureOf, limits.confirm)
   return { ...about, ...(failsAsOften(shortened.confirmed, original.confirmed) ? shortened : original) }
 })
 
-/** Decides whether a history still fails, with as many repetitions as needed. */
-export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
-
-/** Removes the operations that the failure does not need. */
-export const dropEach = Effect.fnUntraced(function* <R>(
-  history: History,
-  fails: StillFails<R>,
-  until: number
-): Effect.fn.Return<History, never, R> {
-  let best = history
-  let at = best.ops.length - 1
-  while (at >= 0 && best.ops.length > 1 && (yield* Clock.currentTimeMillis) < until) {
-    const without: History = { v: 1, ops: best.ops.toSpliced(at, 1) }
-    if (yield* fails(without)) {
-      best = without
-      at = Math.min(at, best.ops.length)
+/** Tries simpler ones of something that fails, one after another, and continues with each that fails, too. */
+const simplest = Effect.fnUntraced(function* <One, E, R>(
+  failing: One,
+  simpler: (one: One) => ReadonlyArray<One>,
+  fails: (one: One) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<One, E, R> {
+  let best = failing
+  let candidates = simpler(best)
+  for (let at = 0; at < candidates.length;) {
+    const one = candidates[at]
+    if (one === undefined || one === best || !(yield* fails(one))) at += 1
+    else {
+      best = one
+      candidates = simpler(best)
     }
-    at -= 1
   }
   return best
 })
@@ -248,25 +245,6 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
   ]
 }
 
-/** Returns the simplest failing value of the same kind. A receiver would rightly refuse a value of another kind. */
-const simplestValue = Effect.fnUntraced(function* <E, R>(
-  value: string,
-  simpler: (json: string) => ReadonlyArray<string>,
-  fails: (json: string) => Effect.Effect<boolean, E, R>
-): Effect.fn.Return<string, E, R> {
-  let best = value
-  for (let isSimpler = true; isSimpler;) {
-    isSimpler = false
-    for (const json of simpler(best)) {
-      if (json === best || !(yield* fails(json))) continue
-      best = json
-      isSimpler = true
-      break
-    }
-  }
-  return best
-})
-
 /**
  * Returns the failing event that is closest to the plain event of its kind. All events that are tried are in the domain
  * of what doorhook may send.
@@ -279,22 +257,14 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   if (plain === undefined || event === plain) return event
   const renamed = (one: EventTemplate): EventTemplate => ({ ...one, note: differences(one, plain) })
   if (differences(event, plain) === "" || (yield* fails(plain))) return plain
-  let best = event
-  for (let isNearer = true; isNearer;) {
-    isNearer = false
-    for (const one of nearer(best, plain)) {
-      if (!(yield* fails(renamed(one)))) continue
-      best = renamed(one)
-      isNearer = true
-      break
-    }
-  }
+  let best = yield* simplest(event, (one) => nearer(one, plain).map(renamed), fails)
   for (const [at, [name, value]] of best.data.entries()) {
     if (plain.data.some((member) => member[0] === name && member[1] === value)) continue
+    // A receiver would rightly refuse a value of another kind.
     const simpler = kindOf(event, name)?.simpler ?? null
     if (simpler !== null) {
       const withValue = (json: string): EventTemplate => renamed({ ...best, data: best.data.with(at, [name, json]) })
-      best = withValue(yield* simplestValue(value, simpler, (json) => fails(withValue(json))))
+      best = withValue(yield* simplest(value, simpler, (json) => fails(withValue(json))))
       continue
     }
     for (const [nth, raw] of textsOf(value).entries()) {
@@ -309,7 +279,7 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
 })
 
 /** Returns simpler forms of an operation, with the same event. */
-const simpler = (operation: Operation): ReadonlyArray<Operation> => {
+const simplerOperations = (operation: Operation): ReadonlyArray<Operation> => {
   if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
     return [{ ...operation, copies: 2 }]
   }
@@ -317,39 +287,33 @@ const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
 }
 
-/** Stops simplifying when the time is up: a text of thousands of letters has too many parts to try. */
+/** Returns the histories without one operation, the last one first; none if there is only one. */
+const shorter = ({ ops }: History): ReadonlyArray<History> =>
+  ops.length === 1 ? [] : ops.map((_, at) => ({ v: 1 as const, ops: ops.toSpliced(ops.length - 1 - at, 1) }))
+
+/** Stops shortening when the time is up: a text of thousands of letters has too many parts to try. */
 class TimeUp extends Data.TaggedError("TimeUp") {}
 
-/** Simplifies each operation for as long as the history still fails. */
-export const simplify = Effect.fnUntraced(function* <R>(
+/** Removes the operations that the failure does not need, and simplifies the others, until a time. */
+export const shorten = Effect.fnUntraced(function* <R>(
   history: History,
-  fails: StillFails<R>,
+  stillFails: (history: History) => Effect.Effect<boolean, never, R>,
   until: number
 ): Effect.fn.Return<History, never, R> {
   let best = history
-  const failsWith = Effect.fnUntraced(function* (at: number, operation: Operation) {
+  const fails = Effect.fnUntraced(function* (one: History) {
     if ((yield* Clock.currentTimeMillis) >= until) return yield* new TimeUp()
-    const candidate: History = { v: 1, ops: best.ops.with(at, operation) }
-    const isFailing = yield* fails(candidate)
-    if (isFailing) best = candidate
+    const isFailing = yield* stillFails(one)
+    if (isFailing) best = one
     return isFailing
   })
-  const simplifyAt = Effect.fnUntraced(function* (at: number) {
-    for (let isSimpler = true; isSimpler;) {
-      isSimpler = false
-      const operation = best.ops[at]
-      for (const one of operation === undefined ? [] : simpler(operation)) {
-        if (!(yield* failsWith(at, one))) continue
-        isSimpler = true
-        break
-      }
-    }
-    const operation = best.ops[at]
-    if (operation !== undefined && "event" in operation) {
-      yield* simplerEvent(operation.event, (event) => failsWith(at, { ...operation, event }))
-    }
+  const failsWith = (at: number) => (operation: Operation) => fails({ v: 1, ops: best.ops.with(at, operation) })
+  const simplifyAt = Effect.fnUntraced(function* (at: number, given: Operation) {
+    const operation = yield* simplest(given, simplerOperations, failsWith(at))
+    if ("event" in operation) yield* simplerEvent(operation.event, (event) => failsWith(at)({ ...operation, event }))
   })
-  yield* Effect.forEach(history.ops.keys(), simplifyAt, { discard: true }).pipe(
+  yield* simplest(history, shorter, fails).pipe(
+    Effect.flatMap(({ ops }) => Effect.forEach(ops, (operation, at) => simplifyAt(at, operation), { discard: true })),
     Effect.catchTag("TimeUp", () => Effect.void)
   )
   return best

@@ -256,9 +256,11 @@ export const turnsAway =
 
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
-/** A limit of requests a second. */
+/** A limit of requests a second, or in another time. */
 interface RateLimit {
   readonly rate: number
+  /** The time in which it counts, in milliseconds. */
+  readonly within?: number
   readonly status?: number
   /** The `retry-after` header; null for none. */
   readonly asks?: string | null
@@ -268,16 +270,16 @@ interface RateLimit {
   readonly of?: (request: ReceivedRequest) => unknown
 }
 
-/** Refuses requests beyond a rate before it reads them, over a sliding second. */
+/** Refuses requests beyond a rate before it reads them, over a sliding time. */
 export const limitsTo =
-  ({ asks = "1", countsRefused = false, of = () => null, rate, status = 429 }: RateLimit): Change =>
+  ({ asks = "1", countsRefused = false, of = () => null, rate, status = 429, within = 1_000 }: RateLimit): Change =>
   (correct) => {
     const taken = new Map<unknown, Array<number>>()
     return {
       admit: (request) => {
         const key = of(request)
         const now = performance.now()
-        const recent = (taken.get(key) ?? []).filter((at) => at > now - 1_000)
+        const recent = (taken.get(key) ?? []).filter((at) => at > now - within)
         taken.set(key, recent)
         const isRefused = recent.length >= rate
         if (!isRefused || countsRefused) recent.push(now)

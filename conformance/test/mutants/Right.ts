@@ -122,6 +122,13 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     { warned: ["R-ACK-01"] }
   ),
   right(
+    "hundred-in-ten-seconds",
+    "Limits to 100 requests in ten seconds, and asks for a pause of ten seconds.",
+    ["R-ACK-0*", "R-DUP-01", "R-HTTP-06"],
+    limitsTo({ rate: 100, within: 10_000, asks: "10" }),
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
     "limits-on-a-busy-machine",
     "Limits each address to 30 requests a second, refused ones included, on a machine that stalls.",
     ["R-ACK-0*", ...duplicates],
