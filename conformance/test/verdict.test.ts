@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Exchange } from "../src/evidence/Exchange.ts"
-import type { Trace } from "../src/evidence/Trace.ts"
+import type { Attempt, Trace } from "../src/evidence/Trace.ts"
 import { accessLog, noted } from "../src/history/Events.ts"
 import { again, keyOf, makeCase, newEvent, only } from "../src/history/History.ts"
 import type { Case } from "../src/history/History.ts"
@@ -427,6 +427,38 @@ describe("the evidence of a pass", () => {
         ["R-DUP-05", "INCONCLUSIVE"]
       ]
     )
+  })
+})
+
+describe("a limit of requests that the receiver keeps to", () => {
+  const only = { ...options, level: 1 as const, only: ["R-ACK-01"] }
+  const cases = plansOf(only, new Set()).flatMap(({ given }) => given)
+  const limited = attemptOf({ exchange: answered(429), limit: { asked: 1_000, before: 15 }, inFlight: 10 })
+
+  /** Returns the verdict on a receiver that refused an event of the last case. */
+  const verdictOn = (attempts: ReadonlyArray<Attempt>, over: Partial<Trace> = {}) => {
+    const runs = cases.map((one, place) =>
+      runOf(one, { trace: traced(one, place === cases.length - 1 ? { attempts, ...over } : {}) })
+    )
+    return outcomesOf(evidenceOf({ options: only, given: [], runs })).map(({ decisive, verdict }) => [
+      verdict,
+      decisive?.origin ?? null
+    ])
+  }
+
+  it("is a WARN of R-ACK-01", () => {
+    assert.deepStrictEqual(verdictOn([limited, attemptOf({ number: 2 })]), [["WARN", "fixed"]])
+  })
+
+  it("is none if the receiver was still handling the event, or a proxy answered for one that was down", () => {
+    const cut = attemptOf({ kind: "cut" })
+    assert.deepStrictEqual(verdictOn([cut, { ...limited, number: 2, first: false }, attemptOf({ number: 3 })]), [
+      ["PASS", null]
+    ])
+    const killed = { op: null, what: "killed", by: "another case", from: 0, until: 10 } as const
+    assert.deepStrictEqual(verdictOn([limited, attemptOf({ number: 2 })], { interventions: [killed] }), [
+      ["PASS", null]
+    ])
   })
 })
 

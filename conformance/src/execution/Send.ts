@@ -199,7 +199,7 @@ const sendOver = (
       }
       const limit = slots.limitIn(flight, exchanged.exchange)
       // Of several copies at once, some may be refused for whatever reason. They are not sent again.
-      const counted = about.raced === true || about.kind === "cut" ? null : limit
+      const counted = about.raced === true || about.once === true || about.kind === "cut" ? null : limit
       const seen = { started, inFlight: flight.atOnce, limit: counted }
       return { ...(yield* record(execution, actor, about, sent, exchanged, seen)), flight }
     })

@@ -60,7 +60,11 @@ export const isLimited = ({ limit }: Attempt): boolean => limit !== null
  * the receiver may refuse everything.
  */
 export const limitsIn = ({ attempts }: Trace, criteria: Criteria): { readonly kept: number; readonly vain: number } => {
-  const limited = new Set(attempts.flatMap((one) => (isLimited(one) ? [one.event] : [])))
+  // A receiver may refuse an event that it is still handling. That is no limit.
+  const amid = new Set(
+    attempts.flatMap(({ event, kind, raced }) => (raced || kind === "cut" || kind === "amid" ? [event] : []))
+  )
+  const limited = new Set(attempts.flatMap((one) => (isLimited(one) && !amid.has(one.event) ? [one.event] : [])))
   const tried = groupBy(
     attempts.filter(({ event }) => limited.has(event)),
     ({ event }) => event

@@ -510,7 +510,9 @@ const withLimit = (
   { criteria, runs }: Pick<Evidence, "criteria" | "runs">
 ): ReadonlyArray<Outcome> => {
   const limited = runs.flatMap((run) => {
-    const seen = tracesOf(run).map((trace) => ({ run, trace, attempt: limitsIn(trace, criteria).kept }))
+    // While a receiver is down, a proxy may answer 503 in its place.
+    const undisturbed = tracesOf(run).filter(({ interventions }) => interventions.length === 0)
+    const seen = undisturbed.map((trace) => ({ run, trace, attempt: limitsIn(trace, criteria).kept }))
     return seen.filter(({ attempt }) => attempt !== -1)
   })
   const [first] = limited

@@ -7,6 +7,7 @@ import type { Options } from "../../src/record/Options.ts"
 import type { Profile, Requirement } from "../../src/requirements/Requirement.ts"
 import {
   acknowledged,
+  besideItself,
   besideOthers,
   drops,
   incoming,
@@ -141,6 +142,12 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     ["R-ACK-05"],
     limitsTo({ rate: 40 }),
     { profile: "load", warned: ["R-ACK-05"] }
+  ),
+  right(
+    "busy-with-the-event",
+    "Answers 503 with Retry-After to a copy of an event that it is still handling.",
+    ["R-ACK-01", ...duplicates, "R-LATE-0*"],
+    besideItself(60, () => Promise.reject(unavailable()))
   ),
   right(
     "first-value",
