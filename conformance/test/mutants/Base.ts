@@ -403,7 +403,7 @@ const openLedger = (file: string): Ledger => {
   const prepared = {
     known: database.prepare(`SELECT 1 FROM ${marks} WHERE key = ?`),
     mark: database.prepare(
-      `INSERT INTO ${marks} (key, id, attempt, body, received_at) VALUES (?, '', 1, '', ?) ON CONFLICT DO NOTHING`
+      `INSERT INTO ${marks} (key, id, attempt, replay, body, received_at) VALUES (?, '', 1, 0, '', ?) ON CONFLICT DO NOTHING`
     ),
     act: database.prepare("INSERT INTO effects (id, scope, stored) VALUES (?, ?, ?)"),
     count: database.prepare("SELECT count(*) AS n FROM effects WHERE id = ? AND (? IS NULL OR scope = ?)"),
