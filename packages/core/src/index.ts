@@ -33,6 +33,7 @@ export type { TlsProblem } from "./model/TlsProblem.ts"
 export * from "./model/Token.ts"
 
 // pure rules
+export * from "./model/CallMark.ts"
 export * as Acknowledgement from "./delivery/Acknowledgement.ts"
 export * as AddressPolicy from "./model/AddressPolicy.ts"
 export { ClaimAllowance } from "./delivery/ClaimAllowance.ts"

@@ -40,6 +40,7 @@ const settings: {
     { door_forced: { retry: ["1s"], priority: "high" } },
     '{"Door forced":{}}'
   ],
+  callEnd: ["DOORHOOK_CALL_END", "on", true, "perhaps"],
   deliver: ["DOORHOOK_DELIVER", "no", false, "perhaps"],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
   signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],

@@ -14,11 +14,14 @@ import type {
 } from "@doorhook/core"
 import {
   BuildingId,
+  callEndType,
+  callMarkOf,
   deliveryStates,
   DeliveryStore,
   IdempotencyStore,
   IntegrationId,
   IntegrationStore,
+  JsonText,
   statusFilters,
   TenantId
 } from "@doorhook/core"
@@ -59,7 +62,9 @@ const call = fc.oneof(
     worker,
     events: fc.array(
       fc.record({
-        urgent: fc.boolean(),
+        type: fc.constantFrom("access_log", "access_log", "call", "call", callEndType),
+        /** The call that begins or ends, of several that share their ids. */
+        call: fc.nat(4),
         delay: fc.integer({ min: -20, max: 20 }),
         deliveries: fc.array(fc.record({ integration: place, initial }), { maxLength: 4 })
       }),
@@ -201,16 +206,19 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           versions.set(id, call.outdated ? version - 1 : version)
         }
         const records = call.events.map((wanted) => {
-          const urgent = wanted.urgent ? "call" : "access_log"
+          const { type } = wanted
+          const data = JsonText.JsonText.make(`{"id":${wanted.call},"call_id":"${wanted.call}"}`)
           const tenant_ids = wanted.deliveries.map(({ integration }) => TenantId.make((integration % 2) + 1))
           const building_id = BuildingId.make((events % 2) + 1)
-          const fields = { resource_type: urgent, created_at: now + wanted.delay, building_id, tenant_ids } as const
+          const fields = { resource_type: type, created_at: now + wanted.delay, building_id, tenant_ids, data } as const
           const event = newEvent(++events, fields)
+          const mark = callMarkOf(event)
           return {
             event,
+            ...(mark !== null && { call: mark }),
             deliveries: wanted.deliveries.map((each) => ({
               integration_id: integrationAt(each.integration),
-              lane: StoreFixtures.laneFor(urgent, 0),
+              lane: StoreFixtures.laneFor(type, 0),
               matched_version: versions.get(integrationAt(each.integration)) ?? 1,
               initial:
                 each.initial === "pending"

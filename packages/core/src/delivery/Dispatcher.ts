@@ -125,9 +125,10 @@ class KeptPublication {
 
   /**
    * Reports that the publication is stored. `leased` are the deliveries leased to the worker. `hasDue` is true if any
-   * other delivery of the publication is due.
+   * other delivery of the publication is due. `endedCalls` are the keys (`callKeyOf`) of calls that the publication ended.
    */
-  stored(leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean): void {
+  stored(leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean, endedCalls: ReadonlyArray<string>): void {
+    this.#state.endedCalls.note(endedCalls, this.#state.now())
     const { changes, membership, queue, storeFailures, timer } = this.#state
     storeFailures.published(null, this.#state.now())
     // If the worker's name has changed, the next heartbeat releases the deliveries.

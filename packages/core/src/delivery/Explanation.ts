@@ -40,6 +40,8 @@ const cancelled = (explained: Explained, reader: Reader): Explanation => {
       return { why: [...ending, say("delivery_unreadable")], ...suggest(explained, reader) }
     case "right_lost":
       return { why: [say("delivery_right_lost")], ...suggestForRightLost(explained, reader) }
+    case "call_ended":
+      return { why: [...ending, say("delivery_call_ended")], ...suggestForExpired(explained, reader) }
     default:
       return { why: [...ending, say("delivery_disabled")], ...suggest(explained, reader) }
   }

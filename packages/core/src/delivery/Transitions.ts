@@ -67,18 +67,20 @@ export type Target = Pick<Integration, "status" | "version"> | undefined
 
 /**
  * Creates a delivery, in the requested state unless its integration was deleted, disabled or changed after the event
- * was matched. If the integration was changed, the delivery waits for a claim, so that the request uses the new
- * settings.
+ * was matched, or the event is a call that has ended. If the integration was changed, the delivery waits for a claim, so
+ * that the request uses the new settings.
  */
 export const enqueue = (
   { initial, lane, matched_version }: NewDelivery,
   event: Event,
-  integration: Target
+  integration: Target,
+  hasEnded = false
 ): QueueEntry => {
   const inactive = { attempts: 0, early: 0, lane, due_at: null, worker: null, resend: 0 } as const
   if (integration === undefined) return { ...inactive, state: "cancelled", reason: "integration_deleted" }
   if (initial.state === "skipped") return { ...inactive, state: "skipped", reason: initial.reason }
   if (integration.status === "disabled") return { ...inactive, state: "skipped", reason: "integration_disabled" }
+  if (hasEnded) return { ...inactive, state: "cancelled", reason: "call_ended" }
   const active = { ...inactive, reason: null, due_at: event.created_at }
   return initial.state === "delivering" && integration.version === matched_version
     ? { ...active, state: "delivering", worker: initial.worker }
@@ -148,7 +150,7 @@ export const resend = (standing: QueueEntry, now: number): QueueEntry =>
     ? { ...standing, state: "pending", reason: null, due_at: now, resend: 1 }
     : { ...standing, state: "delivering", reason: null, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
 
-/** Ends a delivery because its integration was disabled or deleted. A leased delivery keeps its worker. */
+/** Ends a delivery because its integration was disabled or deleted, or its call has ended. A leased delivery keeps its worker. */
 export const cancel = (standing: QueueEntry, reason: DeliveryReason): QueueEntry => ({
   ...standing,
   state: "cancelled",

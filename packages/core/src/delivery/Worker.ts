@@ -4,6 +4,7 @@
  * loops.
  */
 import { Effect, Latch } from "effect"
+import { callKeyOf, callLifetime, callMarkOf } from "../model/CallMark.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -45,6 +46,7 @@ export class Worker {
   readonly records = new RecordQueue()
   readonly breaker = new CircuitBreaker()
   readonly changes = new Changes()
+  readonly endedCalls = new EndedCalls()
   readonly health = new IntegrationHealth()
   readonly storeFailures = new StoreFailures()
 
@@ -262,6 +264,28 @@ export class Worker {
   signal(): void {
     this.timer.signal()
     this.reschedule()
+  }
+}
+
+/**
+ * The calls that this process has ended. Their deliveries are cancelled in the store, but some may still be in memory or
+ * on their way there. Other processes get a change of the integrations instead.
+ */
+class EndedCalls {
+  /** Until when each call is remembered, by its key. In order of time. */
+  readonly #until = new Map<string, number>()
+
+  note(keys: ReadonlyArray<string>, now: number): void {
+    if (keys.length === 0) return
+    for (const [key, until] of this.#until) if (until < now) this.#until.delete(key)
+    for (const key of keys) this.#until.set(key, now + callLifetime)
+  }
+
+  /** Whether a delivery must not be sent because its call has ended. A requested attempt is sent. */
+  includes({ event, resend }: LeasedDelivery, now: number): boolean {
+    if (this.#until.size === 0 || resend) return false
+    const call = callMarkOf(event)
+    return call?.isEnd === false && (this.#until.get(callKeyOf(event, call)) ?? 0) > now
   }
 }
 

@@ -4,11 +4,11 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
-import type { AccessLogData, CallData } from "../model/Event.ts"
+import type { AccessLogData, CallData, CallEndData } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { isoOf } from "../model/IsoTime.ts"
-import type { Action, BuiltInType, ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
+import type { Action, BuiltInType, callEndType, ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -60,8 +60,16 @@ const samples = {
       panel: { id: 0, name },
       image_url: null,
       ...mark
-    }) satisfies CallData & typeof mark
-} satisfies Record<BuiltInType, (now: number, guid: string) => object>
+    }) satisfies CallData & typeof mark,
+  call_end: (now: number) =>
+    ({
+      id: testId(now),
+      call_id: testId(now) - 1,
+      reason: "missed",
+      ended_at: isoOf(now),
+      ...mark
+    }) satisfies CallEndData & typeof mark
+} satisfies Record<BuiltInType | typeof callEndType, (now: number, guid: string) => object>
 
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 

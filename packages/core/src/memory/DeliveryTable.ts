@@ -4,7 +4,7 @@
  */
 import { Brand } from "effect"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
-import { lanes, noDeliveries } from "../model/Delivery.ts"
+import { activeStates, lanes, noDeliveries } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
@@ -45,6 +45,8 @@ interface StoredEvent {
   readonly event: Event
   readonly deliveries: ReadonlyArray<StoredDelivery>
 }
+
+const active: ReadonlySet<DeliveryState> = new Set(activeStates)
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
@@ -201,6 +203,12 @@ export class DeliveryTable {
       for (const delivery of leased)
         if (delivery.integration_id === integration && delivery.standing.state === "delivering")
           this.move(delivery, cancel(delivery.standing, reason))
+  }
+
+  /** Ends the active deliveries of an event. Leased ones keep their worker. */
+  cancelEvent(id: EventId, reason: DeliveryReason): void {
+    for (const delivery of this.events.get(id)?.deliveries ?? [])
+      if (active.has(delivery.standing.state)) this.move(delivery, cancel(delivery.standing, reason))
   }
 
   /** Returns the next delivery of each integration in a lane. */

@@ -2,12 +2,15 @@
  * Deliveries in memory. Ended deliveries are kept, as in a database. Nothing survives the end of the process.
  */
 import { Effect, Layer } from "effect"
+import type { CallMark } from "../model/CallMark.ts"
+import { areOfOneCall, callLifetime, callMarkOf } from "../model/CallMark.ts"
 import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
 import { lanes } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import { NotificationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
+import { callEndType } from "../model/ResourceType.ts"
 import type { IntegrationNotification, NewNotification, Notification } from "../model/Notification.ts"
 import type {
   ClaimRequest,
@@ -72,15 +75,15 @@ const make = Effect.gen(function* () {
           return Effect.fail(new StoreError({ operation: "DeliveryStore.enqueue", cause }))
         }
         for (const key of keys) state.keys.set(key.key, key)
-        return Effect.succeed(
-          records.map(({ event, deliveries: wanted }) =>
-            deliveries
-              .addEvent(event, wanted, (delivery) =>
-                enqueue(delivery, event, integrations.get(delivery.integration_id))
-              )
-              .map(({ id, standing }) => ({ id, state: standing.state }))
+        const stored = records.map(({ call, deliveries: wanted, event }) => {
+          const others = call === undefined ? [] : relatedCalls(deliveries, event, call)
+          if (call?.isEnd === true) for (const { id } of others) deliveries.cancelEvent(id, "call_ended")
+          const hasEnded = call?.isEnd === false && others.length > 0
+          return deliveries.addEvent(event, wanted, (delivery) =>
+            enqueue(delivery, event, integrations.get(delivery.integration_id), hasEnded)
           )
-        )
+        })
+        return Effect.succeed(stored.map((each) => each.map(({ id, standing }) => ({ id, state: standing.state }))))
       }),
 
     claim: (request) => Effect.sync(() => ({ deliveries: claimFrom(state, request), next_due: deliveries.nextDue() })),
@@ -152,6 +155,16 @@ const make = Effect.gen(function* () {
 
 /** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effect(DeliveryStore, make)
+
+/** Returns the calls that an event ends, or the events that have ended its call. */
+const relatedCalls = (deliveries: DeliveryTable, event: Event, call: CallMark): ReadonlyArray<Event> => {
+  const others = deliveries.eventsOf({ type: "building", id: event.building_id }, call.isEnd ? "call" : callEndType)
+  const first = countWhile(others, ({ created_at }) => created_at <= event.created_at - callLifetime)
+  return others.slice(first).filter((each) => {
+    const other = callMarkOf(each)
+    return other !== null && areOfOneCall({ ...event, call }, { ...each, call: other })
+  })
+}
 
 /** Returns the first event id that is already stored or occurs twice. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {

@@ -6,7 +6,8 @@
  *                ▲  │ ├──► exhausted   the schedule is used up
  *                │  ▼ └──► expired     the event's lifetime is over
  *             retrying
- * any of pending, delivering, retrying ──► cancelled   integration disabled, deleted or gone, or its owner's right lost
+ * any of pending, delivering, retrying ──► cancelled   integration disabled, deleted or gone, its owner's right lost,
+ *                                                     or the call has ended
  * skipped   stored because the integration was disabled when the event was published
  * any settled state ──► pending   by a resend, or by a probe of a disabled integration (an acknowledgement enables it)
  * ```
@@ -48,6 +49,7 @@ export const DeliveryReason = Schema.Literals([
   "integration_gone",
   "row_unreadable",
   "right_lost",
+  "call_ended",
   "schedule_used_up",
   "lifetime_over"
 ])

@@ -51,6 +51,15 @@ export const AccessLogData = Schema.Struct({
 })
 export type AccessLogData = typeof AccessLogData.Type
 
+/** `data` of a `call_end` event. `call_id` is the `id` of the call; `reason` is why the ringing ends. */
+export const CallEndData = Schema.Struct({
+  id: Schema.Int,
+  call_id: Schema.Int,
+  reason: Schema.Literals(["answered", "answered_elsewhere", "rejected", "missed", "cancelled"]),
+  ended_at: Schema.String
+})
+export type CallEndData = typeof CallEndData.Type
+
 /** `data` of a `call` event: enough to ring and to look up the call, without personal data. */
 export const CallData = Schema.Struct({
   id: Schema.Int,

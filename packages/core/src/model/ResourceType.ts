@@ -70,6 +70,12 @@ export const builtInTypes = {
   }
 } as const satisfies Record<string, ResourceTypeDefinition>
 
+/** The type of the end of a call, which a service has only with `callEnd`. */
+export const callEndType = "call_end"
+
+/** The end of a call is as urgent as the call, and as useless when it is late. */
+const callEnd: ResourceTypeDefinition = { ...builtInTypes.call, path: "call_ends" }
+
 export type BuiltInType = keyof typeof builtInTypes
 
 /** All resource types of a service by name: the built-in types, then the declared types in order of declaration. */
@@ -84,9 +90,11 @@ export const ResourceTypes = Context.Reference<ResourceTypeTable>("@doorhook/cor
   defaultValue: () => builtInTable
 })
 
+const isBuiltIn = (name: string): boolean => builtInTable.has(name) || name === callEndType
+
 /** Returns the declared types of a table, without the built-in types. */
 export const declaredIn = (types: ResourceTypeTable): ResourceTypeTable =>
-  new Map([...types].filter(([name]) => !builtInTable.has(name)))
+  new Map([...types].filter(([name]) => !isBuiltIn(name)))
 
 /** Joins the names of a table for a sentence, like `call or access_log`. */
 export const namesIn = (types: ResourceTypeTable, conjunction: "and" | "or"): string =>
@@ -130,11 +138,17 @@ export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 const mostActions = 20
 
 /** Names that are already used, by doorhook's own webhooks or by routes next to the read routes. */
-const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
+const reserved: ReadonlySet<string> = new Set([
+  "notification",
+  "integrations",
+  callEnd.path,
+  ...builtIn.map(([, { path }]) => path)
+])
 
 const nameProblem = (name: string): string | null => {
   if (!nameRule.test(name)) return `must have ${nameRuleText}`
-  if (builtInTable.has(name)) return "is built in; set its schedule with `retry`"
+  if (name === callEndType) return "is built in; switch it on with `callEnd`"
+  if (isBuiltIn(name)) return "is built in; set its schedule with `retry`"
   return reserved.has(name) ? "is reserved; choose another name" : null
 }
 
@@ -177,13 +191,16 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
 }
 
-/** Returns the resource types of a service with declared types. */
+/** Returns the resource types of a service with declared types. `hasCallEnd`: whether it also has `call_end`. */
 export const declareTypes = (
-  declarations: Readonly<Record<string, ResourceTypeDeclaration>>
+  declarations: Readonly<Record<string, ResourceTypeDeclaration>>,
+  hasCallEnd = false
 ): Result.Result<ResourceTypeTable, InvalidInput> => {
   const declared = Object.entries(declarations).map(([name, declaration]) => declare(name, declaration))
   const invalid = InvalidInput.of("Invalid resource types", Array.getFailures(declared).flat())
   return invalid === null
-    ? Result.succeed(new Map([...builtIn, ...Array.getSuccesses(declared)]))
+    ? Result.succeed(
+        new Map([...builtIn, ...(hasCallEnd ? [[callEndType, callEnd] as const] : []), ...Array.getSuccesses(declared)])
+      )
     : Result.fail(invalid)
 }

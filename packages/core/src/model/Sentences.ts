@@ -103,6 +103,7 @@ export const sentences = {
   delivery_deleted: "The integration was deleted before the delivery was acknowledged.",
   delivery_disabled: "The integration was disabled before the delivery was acknowledged.",
   delivery_right_lost: "The user who created the integration no longer has a right to these events.",
+  delivery_call_ended: "The call has ended, so it is not sent any more.",
 
   // What happens next, and what helps
   remedy_first: "Its first attempt is due at {time}.",

@@ -13,6 +13,7 @@
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
 import type { AgreedSettings, Disagreement } from "../model/AgreedSettings.ts"
+import type { CallMark } from "../model/CallMark.ts"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId, NotificationId } from "../model/Ids.ts"
@@ -41,6 +42,8 @@ export interface NewDelivery {
 export interface NewEventRecord {
   readonly event: Event
   readonly deliveries: ReadonlyArray<NewDelivery>
+  /** The call that the event begins or ends; absent for other events, and unless calls have ends (`callEnd`). */
+  readonly call?: CallMark
 }
 
 /** How a delivery was stored. The delivery is leased only if its state is `delivering`. */
@@ -367,6 +370,9 @@ export class DeliveryStore extends Context.Service<
      * each delivery was stored, in the given order. If an integration has changed since the match, its delivery is
      * `cancelled` (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for
      * due deliveries.
+     *
+     * The end of a call cancels the call's active deliveries (`call_ended`), and those of a call that is stored within
+     * `callLifetime` after it. If the store is shared, other processes are informed like of a change of the integrations.
      *
      * Fails without storing anything if one of the keys is taken. Given candidates, also fails if the events' scopes
      * now have other integrations, or if a version has changed, and does not wait for a key that another process uses

@@ -2,6 +2,7 @@
  * Reads published events from JSON text or from values, and reports all problems together.
  */
 import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
+import { callMarkOf } from "../model/CallMark.ts"
 import type { NewEvent } from "../model/Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "../model/Event.ts"
 import { BuildingId, hostIdFlaw, readHostId, TenantId } from "../model/Ids.ts"
@@ -11,7 +12,7 @@ import type { JsonText } from "../model/JsonText.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
-import { publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
+import { callEndType, publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
 import { didYouMean } from "../model/Nearest.ts"
 
 /** Published events, and whether they were given as a list. */
@@ -124,7 +125,11 @@ const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: str
   const tenant_ids = tenantsIn(value, base)
   const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
   if (problems.length > 0) return Result.fail(problems)
-  return Result.all({ resource_type, action, building_id, tenant_ids, data })
+  return Result.flatMap(Result.all({ resource_type, action, building_id, tenant_ids, data }), (event) =>
+    event.resource_type === callEndType && callMarkOf(event) === null
+      ? wrong(`${base}/data/call_id`, "must be the `data.id` of the call that ends: a whole number, or a text")
+      : Result.succeed(event)
+  )
 }
 
 const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> => {

@@ -10,6 +10,7 @@
 import { Cause, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
 import * as DurationText from "../model/DurationText.ts"
+import { callKeyOf, callMarkOf } from "../model/CallMark.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import { laneOf } from "../model/Delivery.ts"
 import type { Event, NewEvent } from "../model/Event.ts"
@@ -18,7 +19,7 @@ import type { Integration } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import { bytesOf } from "../model/JsonText.ts"
 import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
-import { publishableText, ResourceTypes } from "../model/ResourceType.ts"
+import { callEndType, publishableText, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -539,7 +540,8 @@ class GroupCommitPublisher {
         const records = matched.map((each) => this.#recordOf(each, handover))
         return Effect.map(this.#store.enqueue(records, remembered, candidates), (stored) => {
           const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
-          handover.stored(leasedOf(matched, records, stored), hasDue)
+          const ended = records.flatMap(({ call, event }) => (call?.isEnd === true ? [callKeyOf(event, call)] : []))
+          handover.stored(leasedOf(matched, records, stored), hasDue, ended)
           countAccepted(events, this.#context)
           return carriedOut
         })
@@ -578,8 +580,10 @@ class GroupCommitPublisher {
 
   #recordOf({ event, integrations }: Matched, handover: Handover): NewEventRecord {
     const lane = laneOf(publishable(this.#types, event), 0)
+    const call = this.#types.has(callEndType) ? callMarkOf(event) : null
     return {
       event,
+      ...(call !== null && { call }),
       deliveries: integrations.map((integration) => ({
         integration_id: integration.id,
         lane,

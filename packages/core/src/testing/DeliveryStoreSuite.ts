@@ -4,6 +4,7 @@
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { backlogCases } from "./deliveries/BacklogCases.ts"
+import { callEndCases } from "./deliveries/CallEndCases.ts"
 import { claimCases } from "./deliveries/ClaimCases.ts"
 import { earlyCases } from "./deliveries/EarlyCases.ts"
 import { enqueueCases } from "./deliveries/EnqueueCases.ts"
@@ -26,6 +27,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
   ...earlyCases,
   ...settleCases,
   ...resendCases,
+  ...callEndCases,
   ...backlogCases,
   ...listCases,
   ...failingCases,

@@ -1304,7 +1304,7 @@ describe("publishing and dispatching", () => {
       const { handOver, status } = yield* Dispatcher
       assert.isNotNull((yield* status).outage)
       // Publishes an event that matches no integration.
-      publication = Effect.sync(() => handOver().stored([], false))
+      publication = Effect.sync(() => handOver().stored([], false, []))
       yield* enqueueOf("access_log", all.slice(4))
       for (let pauses = 0; pauses < 2; pauses++) {
         // Calls are sent before access logs. Three calls use up all trials until the next pause.
@@ -1378,7 +1378,8 @@ describe("publishing and dispatching", () => {
         const first = { lane: 2, attempts: 0, early: 0, early_due_at: null, resend: false } as const
         handover.stored(
           ids.flatMap((id) => all.map((integration) => ({ id, ...first, event, integration }))),
-          false
+          false,
+          []
         )
       }).pipe(runOn(Dispatcher.layer))
       const { states } = yield* store.summary(yield* Clock.currentTimeMillis)

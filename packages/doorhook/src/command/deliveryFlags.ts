@@ -35,6 +35,10 @@ export const deliveryFlags = {
     Flag.withMetavar("RESOURCE=d1,d2"),
     Flag.atLeast(0)
   ),
+  callEnd: Flag.Boolean("call-end").pipe(
+    Flag.withDescription("Accept events of the type call_end, which cancel what waits of a call (default false)"),
+    Flag.optional
+  ),
   ackTimeout: Flag.String("ack-timeout").pipe(
     Flag.withDescription("How long a receiver has to acknowledge (default 5s)"),
     Flag.withMetavar("DURATION"),
@@ -139,6 +143,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(given: G
 /** The flags that `doorhook serve` passes on to its workers. The database is passed in the environment. */
 const forWorkers = [
   "directory",
+  "callEnd",
   "ackTimeout",
   "disableAfter",
   "retention",
@@ -148,13 +153,16 @@ const forWorkers = [
   "retry"
 ] as const
 
-const again = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
-  values.flatMap((value) => [givenBy[name] ?? `--${name}`, value])
+const again = (name: string, values: ReadonlyArray<string | boolean>): ReadonlyArray<string> =>
+  values.flatMap((value) => {
+    const flag = givenBy[name] ?? `--${name}`
+    return typeof value === "string" ? [flag, value] : [value ? flag : flag.replace("--", "--no-")]
+  })
 
 /** Returns the flags as arguments for another process. */
 export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =>
   forWorkers.flatMap((name) => {
-    const value = given[name]
+    const value: Option.Option<string | boolean> | ReadonlyArray<string> = given[name]
     return again(name, Option.isOption(value) ? Option.toArray(value) : value)
   })
 

@@ -13,6 +13,7 @@ export const givenBy: Readonly<Record<string, string>> = {
   database: "--database",
   allowTargets: "--allow-target",
   retry: "--retry",
+  callEnd: "--call-end",
   ackTimeout: "--ack-timeout",
   disableAfter: "--disable-after",
   retention: "--retention",

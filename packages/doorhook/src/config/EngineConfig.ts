@@ -52,6 +52,11 @@ const engineFields = {
    */
   resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
   /**
+   * Whether there is the resource type `call_end`. Publishing one, with the `data.id` of a call as `data.call_id`,
+   * cancels the deliveries of the call that still wait. Default false.
+   */
+  callEnd: Schema.optional(Schema.Boolean),
+  /**
    * Whether this process delivers. If false, it accepts requests and events, and other processes on the same PostgreSQL
    * database deliver and apply `retention`. `doorhook worker` always delivers. Default true.
    */
@@ -173,10 +178,11 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
 
 /** Returns the resource types of a service: the built-in and the configured ones. */
 export const resourceTypesOf = ({
+  callEnd = false,
   doorReleaseAlias = false,
   resourceTypes = {}
 }: EngineConfig): Result.Result<ResourceTypeTable, InvalidConfig> => {
-  const declared = Result.mapError(declareTypes(resourceTypes), asConfig)
+  const declared = Result.mapError(declareTypes(resourceTypes, callEnd), asConfig)
   if (!doorReleaseAlias || !Object.hasOwn(resourceTypes, "door_release")) return declared
   const clash = invalid(
     'resourceTypes: "door_release" means access_log while doorReleaseAlias is on; rename it, or leave doorReleaseAlias out'

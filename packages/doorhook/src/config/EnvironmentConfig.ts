@@ -60,6 +60,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   allowTargets: texts,
   retry: (schedules) => parseRetryFlags(schedules.split(";")),
   resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),
+  callEnd: truth,
   deliver: truth,
   ackTimeout: text,
   signing: text,

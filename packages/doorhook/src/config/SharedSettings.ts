@@ -6,6 +6,7 @@
 import {
   AgreedSettings,
   builtInTable,
+  callEndType,
   defaultDeliverySettings,
   deliverySettingsOf,
   DurationText,
@@ -47,9 +48,11 @@ export const sharedSettings: { readonly [Name in Exclude<keyof EngineConfig, key
   retry: ({ delivery }) => Object.entries(delivery.retry).map(scheduleText).toSorted().join(";"),
   resourceTypes: ({ types }) =>
     [...types]
+      .filter(([name]) => name !== callEndType)
       .map(([name, { actions, urgent }]) => `${name}:${actions.toSorted().join(",")}${urgent ? ":high" : ""}`)
       .toSorted()
       .join(";"),
+  callEnd: ({ types }) => String(types.has(callEndType)),
   deliver: { mayDiffer: "it decides which processes deliver" },
   ackTimeout: ({ delivery }) => DurationText.format(delivery.ackTimeout),
   signing: ({ delivery }) => delivery.signing,

@@ -5,9 +5,9 @@
 import {
   BuildingId,
   Crypto,
+  idIn,
   inTurn,
   isoOf,
-  JsonText,
   parseIso,
   parsePositiveInt,
   ScopeReader,
@@ -52,27 +52,10 @@ const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
   relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
 })
 
-/** Matches data whose first member is a numeric id. */
-const idAtFirst = /^\{"id":(-?\d+)[,}]/
-
-/**
- * Returns the `id` in an event's data if it is a string or a whole number, otherwise the event's own id. Numbers are
- * copied as text, because they may be too large for JavaScript's numbers.
- */
-const idOf = ({ data, id }: Event): string => {
-  // Fast path: most hosts write the id first, and only once.
-  const first = idAtFirst.exec(data)?.[1]
-  if (first !== undefined && !data.includes('"id"', 6) && !data.includes("\\")) return first
-  const own = JsonText.membersNamed(data, "id").at(-1) ?? ""
-  if (/^-?\d+$/.test(own)) return own
-  const text: unknown = own.startsWith('"') ? JSON.parse(own) : ""
-  return typeof text === "string" && text !== "" ? text : id
-}
-
 /** Formats an event as a JSON:API resource. Its attributes are the published data, unchanged. */
 const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
-  return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
+  return `{"type":"${type}","id":${JSON.stringify(idIn(event.data, "id") ?? event.id)},"attributes":${event.data},"meta":${meta}}`
 }
 
 /** Formats events, which takes about a millisecond for large ones. */

@@ -6,6 +6,7 @@ import type {
   DeliveryId,
   DeliveryStore,
   Enqueued,
+  EventId,
   IntegrationId,
   MatchCandidate,
   NewDelivery,
@@ -22,7 +23,7 @@ import { endedColumns, queuedColumns } from "./Columns.ts"
 import type { Sql, Tally } from "./DeliveryTables.ts"
 import { count, freeTargetsOf } from "./DeliveryTables.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
-import { busyKeys, insert } from "./statements/DeliveryStatements.ts"
+import { busyKeys, insert, noteCalls as noteCallsOf } from "./statements/DeliveryStatements.ts"
 import { countsOf } from "./statements/TallyStatements.ts"
 
 /** A matched integration. `active`: whether at least one of its deliveries requires the integration to be enabled. */
@@ -133,11 +134,28 @@ const answerOf = (
 
 const standingsOf = (
   records: ReadonlyArray<NewEventRecord>,
-  targetOf: (delivery: NewDelivery) => Transitions.Target
+  targetOf: (delivery: NewDelivery) => Transitions.Target,
+  ended: ReadonlySet<EventId> = new Set()
 ): ReadonlyArray<Transitions.QueueEntry> =>
   records.flatMap(({ deliveries, event }) =>
-    deliveries.map((delivery) => Transitions.enqueue(delivery, event, targetOf(delivery)))
+    deliveries.map((delivery) => Transitions.enqueue(delivery, event, targetOf(delivery), ended.has(event.id)))
   )
+
+/**
+ * Cancels the deliveries of calls that these events end. Returns the ids of those events that are calls and have ended.
+ * Runs in a transaction.
+ */
+const noteCalls = Effect.fnUntraced(function* (sql: Sql, records: ReadonlyArray<NewEventRecord>) {
+  const calls = records.flatMap(({ call, event }) => (call === undefined ? [] : [{ ...call, event }]))
+  if (calls.length === 0) return new Set<EventId>()
+  const rows = yield* sql.unsafe<{ readonly has_ended: boolean }>(noteCallsOf, [
+    int8s(calls.map(({ event }) => event.building_id)),
+    texts(calls.map(({ id }) => id)),
+    int8s(calls.map(({ isEnd }) => (isEnd ? 1 : 0))),
+    int8s(calls.map(({ event }) => event.created_at))
+  ])
+  return new Set(calls.filter((_, place) => rows[place]?.has_ended === true).map(({ event }) => event.id))
+})
 
 export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
   const takeKeys = makeTakeKeys(sql, postgres)
@@ -167,7 +185,8 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
     yield* takeKeys(keys)
     const wanted = new Set(records.flatMap(({ deliveries }) => deliveries.map(({ integration_id }) => integration_id)))
     const targets = yield* freeTargetsOf(sql, [...wanted])
-    const standings = standingsOf(records, ({ integration_id }) => targets.get(integration_id))
+    const ended = yield* noteCalls(sql, records)
+    const standings = standingsOf(records, ({ integration_id }) => targets.get(integration_id), ended)
     if (records.length === 0) return []
     const ids = yield* insertAll(sql, records, standings, nothingMatched, candidates)
     return answerOf(records, standings, ids ?? [])
@@ -180,7 +199,8 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
       candidates: ReadonlyArray<MatchCandidate> | null
     ) {
       if (records.length === 0 && keys.length === 0) return []
-      const stored = keys.length > 0 ? null : yield* atOnce(records, candidates)
+      const needsTransaction = keys.length > 0 || records.some(({ call }) => call !== undefined)
+      const stored = needsTransaction ? null : yield* atOnce(records, candidates)
       return stored ?? (yield* sql.withTransaction(inTransaction(records, keys, candidates)))
     },
     Effect.mapError((cause) =>

@@ -22,8 +22,13 @@ export const pauseAfterLook = (took: Duration.Duration): Duration.Duration =>
 export const listenAdvice =
   "For signals at once, add listen= to the database URL, with the percent-encoded URL of the server itself."
 
-/** Changes with every change to an integration. Cost: a scan of the table in order of id. */
-const integrationsSeen = "SELECT bit_xor(hashint8extended(id, version))::text AS seen FROM integrations WHERE id > 0"
+/**
+ * Changes with every change to an integration, and when a call ends whose deliveries a worker holds. Cost: a scan of the
+ * integrations in order of id, and the few deliveries that were cancelled under a lease.
+ */
+const integrationsSeen = `SELECT concat(bit_xor(hashint8extended(id, version)), ' ', (
+    SELECT bit_xor(hashint8extended(d.id, 0)) FROM deliveries AS d WHERE d.worker IS NOT NULL AND d.reason = 'call_ended'
+  )) AS seen FROM integrations WHERE id > 0`
 
 /** Retries a broken connection indefinitely. */
 const reconnect = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -62,11 +67,11 @@ const make = Effect.gen(function* () {
     })
   )
 
-  let lastSeen: string | null | undefined
+  let lastSeen: string | undefined
 
   const poll = Effect.andThen(wakeHere, Effect.sleep(pollEvery))
 
-  const look = sql.unsafe<{ readonly seen: string | null }>(integrationsSeen).pipe(
+  const look = sql.unsafe<{ readonly seen: string }>(integrationsSeen).pipe(
     Effect.flatMap(([found]) => {
       if (found?.seen === lastSeen) return Effect.void
       lastSeen = found?.seen

@@ -2,23 +2,35 @@
  * Stores events with their deliveries.
  */
 import type {
+  CallMark,
   DeliveryId,
   DeliveryStore,
   Enqueued,
+  Event,
   IntegrationId,
   NewEventRecord,
   IdempotencyRecord
 } from "@doorhook/core"
-import { isUrgentLane, IdempotencyConflict, Transitions } from "@doorhook/core"
+import {
+  areOfOneCall,
+  callEndType,
+  callLifetime,
+  callMarkOf,
+  isUrgentLane,
+  IdempotencyConflict,
+  JsonText,
+  Transitions
+} from "@doorhook/core"
 import { Effect } from "effect"
 import { sqlite } from "../Dialect.ts"
 import { keyStatements } from "../stores/SqlIdempotencyStore.ts"
 import { failAsUnlessTaken } from "../StoreFailure.ts"
-import { deliveryId } from "./Columns.ts"
+import { deliveryId, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
 import type { FileOwner } from "./FileOwner.ts"
 import { codeOf } from "./FileOwner.ts"
+import { isOpen } from "./FileOwnerState.ts"
 
 /** Number of new events after which `listNew` runs. */
 const listEvery = 4_096
@@ -33,7 +45,7 @@ export interface Enqueue {
 }
 
 export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
-  const { leases } = state
+  const { cancellations, leases } = state
   const q = {
     findKey: turns.prepare(Sql.findKey),
     insertKey: turns.prepare(keyStatements(sqlite).insert),
@@ -42,7 +54,12 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
     insertDelivery: turns.prepare(Sql.insertDelivery),
     listByBuilding: turns.prepare(Sql.listByBuilding),
     listByTenant: turns.prepare(Sql.listByTenant),
-    listByIntegration: turns.prepare(Sql.listByIntegration)
+    listByIntegration: turns.prepare(Sql.listByIntegration),
+    eventsOf: turns.prepare(Sql.eventsOf),
+    rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
+    deliveriesOfEvent: turns.prepare(Sql.deliveriesOfEvent),
+    standing: turns.prepare(Sql.standing),
+    cancelOne: turns.prepare(Sql.cancelOne)
   }
 
   const listNew = () => {
@@ -53,6 +70,41 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
     state.listedEvent = state.event
     state.listedDelivery = state.delivery
     state.isChanged = true
+  }
+
+  /** Returns the ids of the calls that an event ends, or of the events that have ended its call. */
+  const relatedCalls = (event: Event, call: CallMark): ReadonlyArray<string> => {
+    listNew()
+    const type = call.isEnd ? "call" : callEndType
+    const since = event.created_at - callLifetime
+    const scope = ["building", event.building_id, type, since] as const
+    const rows = q.eventsOf.all(...scope, Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER)
+    return rows.flatMap((row) => {
+      const other = callMarkOf({ resource_type: type, data: JsonText.JsonText.make(String(row[5])) })
+      const isSame = other !== null && areOfOneCall({ ...event, call }, { created_at: Number(row[6]), call: other })
+      return isSame ? [String(row[0])] : []
+    })
+  }
+
+  /** Cancels the active deliveries of a call that has ended. Leases last until their attempts end. */
+  const cancelCall = (event: string, onCancel: (id: DeliveryId) => void) => {
+    const [seq, first, last] = Object.values(q.rangeOfEvent.get(event) ?? {}).map(Number)
+    for (const row of q.deliveriesOfEvent.all(first ?? 0, last ?? 0, seq ?? 0)) {
+      const [id, integration, from] = [deliveryId(row[0]), integrationId(row[1]), Number(row[2])]
+      const isCancelled = id <= (cancellations.get(integration)?.last ?? 0)
+      if (!isOpen(from) || isCancelled) continue
+      const lease = leases.get(id)
+      if (lease === undefined) {
+        const [, , , lane, , , , due] = Object.values(q.standing.get(id) ?? {})
+        state.noteGone(laneOf(lane), integration, Number(due))
+      } else {
+        state.undo(() => (lease.state = from))
+        lease.state = codes.cancelled
+      }
+      q.cancelOne.run("call_ended", id)
+      state.move(from, codes.cancelled)
+      onCancel(id)
+    }
   }
 
   /** Stores idempotency keys. If a key is in use, returns a conflict and writes nothing. */
@@ -67,6 +119,7 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
 
   const storeEvents = (records: ReadonlyArray<NewEventRecord>): ReadonlyArray<ReadonlyArray<Enqueued>> => {
     const held: Array<DeliveryId> = []
+    const cancelled = new Set<DeliveryId>()
     state.undo(() => held.forEach((id) => leases.delete(id)))
     const targets = new Map<IntegrationId, Transitions.Target>()
     const targetOf = (id: IntegrationId): Transitions.Target => {
@@ -77,13 +130,16 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
       targets.set(id, target)
       return target
     }
-    const stored = records.map(({ deliveries, event }) => {
+    const stored = records.map(({ call, deliveries, event }) => {
+      const others = call === undefined ? [] : relatedCalls(event, call)
+      if (call?.isEnd === true) for (const each of others) cancelCall(each, (id) => cancelled.add(id))
+      const hasEnded = call?.isEnd === false && others.length > 0
       const seq = ++state.event
       const first = state.delivery + 1
       const { action, building_id, created_at, data, resource_type, tenant_ids } = event
       const ids = deliveries.map((delivery): Enqueued => {
         const { integration_id: integration, lane } = delivery
-        const to = Transitions.enqueue(delivery, event, targetOf(integration))
+        const to = Transitions.enqueue(delivery, event, targetOf(integration), hasEnded)
         const id = deliveryId(++state.delivery)
         const code = codeOf(to)
         state.count(code, 1)
@@ -117,7 +173,8 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
     state.events += records.length
     state.isChanged = true
     if (state.event - state.listedEvent >= listEvery) listNew()
-    return stored
+    if (cancelled.size === 0) return stored
+    return stored.map((each) => each.map((one) => (cancelled.has(one.id) ? { ...one, state: "cancelled" } : one)))
   }
 
   const enqueue = (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<IdempotencyRecord> = []) => {

@@ -1,7 +1,7 @@
 /**
  * Through pgbouncer, in each mode, statements have their settings and leave none behind, and wake signals arrive.
  */
-import { DeliveryStore, WakeSignal } from "@doorhook/core"
+import { callEndType, DeliveryStore, JsonText, WakeSignal } from "@doorhook/core"
 import { provideEach, StoreFixtures, WakeSignalSuite } from "@doorhook/core/testing"
 import type { PooledServer } from "@doorhook/testkit/postgres/Pgbouncer"
 import { describeOnPgbouncer } from "@doorhook/testkit/postgres/Pgbouncer"
@@ -12,7 +12,7 @@ import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import pg from "pg"
 
-const { createIntegration, enqueue, records, start } = StoreFixtures
+const { createIntegration, enqueue, newEvent, record, records, start } = StoreFixtures
 
 /** Simulates a process: its SQL client, store and wake signals. */
 const open = (url: string, timeout?: number) =>
@@ -186,6 +186,19 @@ await describeOnPgbouncer(
           other
         )
         assert.strictEqual(claimed?.integration.id, integration.id)
+
+        // A call that ends while the other process holds its delivery.
+        const ring = newEvent(2, { resource_type: "call" })
+        const hangUp = newEvent(3, { resource_type: callEndType, data: JsonText.JsonText.make('{"call_id":2}') })
+        yield* Effect.provideContext(
+          Effect.gen(function* () {
+            yield* enqueue({ ...record(ring, integration), call: { id: "2", isEnd: false } })
+            assert.strictEqual((yield* StoreFixtures.claimOne(start)).event.id, ring.id)
+            yield* enqueue({ ...record(hangUp), call: { id: "2", isEnd: true } })
+          }),
+          one
+        )
+        assert.isNull(yield* wake.changes)
       })
     )
 

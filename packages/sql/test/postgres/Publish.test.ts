@@ -6,6 +6,7 @@ import {
   bindAll,
   builtInTable,
   BuildingId,
+  callMarkOf,
   Crypto,
   declareTypes,
   DeliveryStore,
@@ -302,6 +303,79 @@ await describeOnPostgres("publishing in SQL", (server) => {
       )
       assert.strictEqual(yield* publishWith(client, event("door_forced")), "action must be begin or end")
       assert.strictEqual(yield* publishWith(client, event("door_forced", "end")), 0)
+    })
+  )
+
+  it.live("reads the id of a call as core does, whatever else the data has", () =>
+    Effect.gen(function* () {
+      const { client } = yield* onLent
+      yield* query(client, "SET search_path = doorhook")
+      const texts = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\0", "\ud800", "\\", "\\u0000", "7"))
+      const values = fc.oneof(
+        texts.map((text) => JSON.stringify(text)),
+        fc.constantFrom(
+          "7",
+          "-7",
+          "7.0",
+          "7e0",
+          "9007199254740993",
+          "null",
+          "true",
+          '{"id":7}',
+          '""',
+          '"\\u00fc"',
+          '"\\\\u00fc"'
+        ),
+        fc.constant('"\\ud83d\\ude00"')
+      )
+      const datas = fc
+        .array(fc.tuple(fc.constantFrom("id", "id", "note", "i\\u0064"), values), { maxLength: 4 })
+        .map((members) => `{ ${members.map(([name, value]) => `"${name}" : ${value}`).join(" , ")} }`)
+      yield* Effect.promise(() =>
+        fc.assert(
+          fc.asyncProperty(datas, async (data) => {
+            const { rows } = await client.query<{ id: string | null }>("SELECT call_id($1, 'id') AS id", [data])
+            const mark = callMarkOf({ resource_type: "call", data: JsonText.JsonText.make(data) })
+            assert.strictEqual(rows[0]?.id ?? null, mark?.id ?? null, data)
+          }),
+          { numRuns: 500 }
+        )
+      )
+    })
+  )
+
+  it.live("ends a call in the host's transaction, in either order, and refuses an end without a call", () =>
+    Effect.gen(function* () {
+      const { url } = yield* pooledDatabase(server)
+      const withEnds = Result.getOrThrow(declareTypes({}, true))
+      const { client, services } = yield* open(url, withEnds)
+      yield* Effect.provide(createIntegration({ bindings: bindAll(withEnds) }), services)
+      const event = (resource_type: string, data: unknown) =>
+        JSON.stringify({ resource_type, action: "create", building_id: 1, data })
+      const states = Effect.map(
+        Effect.provide(
+          DeliveryStore.use((store) => store.list({ limit: 100 })),
+          services
+        ),
+        (all) => all.map(({ reason, state }) => (reason === null ? state : `${state}: ${reason}`))
+      )
+      assert.match(String(yield* publishWith(client, event("call_end", { id: 1 }))), /^data\.call_id must be/)
+      yield* publishWith(client, event("call", { id: 7 }))
+      yield* query(client, "BEGIN")
+      yield* publishWith(client, event("call_end", { id: 1, call_id: "7" }))
+      yield* query(client, "ROLLBACK")
+      assert.deepStrictEqual(yield* states, ["pending"])
+      yield* publishWith(client, event("call_end", { id: 1, call_id: "7" }))
+      yield* publishWith(client, event("call_end", { id: 2, call_id: 8 }))
+      yield* publishWith(client, event("call", { id: "8" }))
+      yield* publishWith(client, event("call", { id: "9" }))
+      const ended = "cancelled: call_ended"
+      assert.deepStrictEqual(yield* states, [ended, "pending", "pending", ended, "pending"])
+      const { states: counts } = yield* Effect.provide(
+        DeliveryStore.use((store) => store.summary(start)),
+        services
+      )
+      assert.deepInclude(counts, { pending: 3, cancelled: 2, skipped: 0 })
     })
   )
 

@@ -178,6 +178,7 @@ export const de: Texts = {
   reason_integration_gone: "Empfänger weg",
   reason_row_unreadable: "unlesbar",
   reason_right_lost: "Recht verloren",
+  reason_call_ended: "Ruf beendet",
   reason_schedule_used_up: "keine Versuche mehr",
   reason_lifetime_over: "zu alt",
   outcome_acknowledged: "bestätigt",

@@ -100,6 +100,7 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
     "Der Empfänger hat auf eine andere Zustellung mit 410 Gone geantwortet. Deshalb wurde die Integration ausgeschaltet.",
   delivery_deleted: "Die Integration wurde gelöscht, bevor diese Zustellung bestätigt war.",
   delivery_disabled: "Die Integration wurde ausgeschaltet, bevor diese Zustellung bestätigt war.",
+  delivery_call_ended: "Der Ruf ist beendet und wird deshalb nicht mehr gesendet.",
   delivery_right_lost: "Wer die Integration angelegt hat, hat kein Recht mehr auf diese Ereignisse.",
 
   remedy_first: "Der erste Versuch ist am {time} fällig.",

@@ -181,6 +181,7 @@ export const en = {
   reason_integration_gone: "receiver gone",
   reason_row_unreadable: "unreadable",
   reason_right_lost: "right lost",
+  reason_call_ended: "call ended",
   reason_schedule_used_up: "schedule used up",
   reason_lifetime_over: "lifetime over",
   outcome_acknowledged: "acknowledged",

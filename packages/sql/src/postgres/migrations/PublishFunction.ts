@@ -15,13 +15,19 @@
  * for valid events, `Matching` for recipients, `Transitions.enqueue` for new deliveries. Tests compare the function
  * with core.
  */
+import { callLifetime } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { channel } from "../PostgresDialect.ts"
+import { lastOf } from "../statements/CancellationStatements.ts"
 import { announceLastId } from "../Watermarks.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
+
+/** First key of the locks on calls: "call" in ASCII. */
+const callLocks = 0x63616c6c
 
 /** Lane of a first attempt, like core's `laneOf`. */
 const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
@@ -61,6 +67,9 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
     first bigint;
     last bigint;
     waiting integer;
+    skipped integer;
+    call text;
+    has_ended boolean := false;
     pair constant text := chr(92) || chr(92);
     escape constant text := chr(92) || 'u';
     hidden boolean := false;
@@ -123,13 +132,25 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
       PERFORM set_config('doorhook.announced', 'yes', true);
     END IF;
 
+    -- A service has the type call_end only with the setting callEnd.
+    IF type IN ('call', 'call_end') AND EXISTS (SELECT 1 FROM resource_types AS t WHERE t.name = 'call_end') THEN
+      call := call_id(data, CASE type WHEN 'call' THEN 'id' ELSE 'call_id' END);
+      IF type = 'call_end' AND call IS NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'data.call_id must be the data.id of the call that ends';
+      END IF;
+      IF call IS NOT NULL THEN
+        has_ended := (SELECT c.has_ended
+          FROM note_calls(ARRAY[building], ARRAY[call], ARRAY[(type = 'call_end')::int::bigint], ARRAY[publish.now]) AS c);
+      END IF;
+    END IF;
+
     publish.id := make_event_id(publish.now);
     WITH matched AS (
       ${matched}
     ),
     numbered AS MATERIALIZED (
       SELECT nextval('delivery_ids') AS id, m.id AS integration_id,
-        CASE WHEN m.status = 'disabled' THEN 'integration_disabled' END AS reason
+        CASE WHEN m.status = 'disabled' THEN 'integration_disabled' WHEN has_ended THEN 'call_ended' END AS reason
       FROM matched AS m
     ),
     queued AS (
@@ -137,13 +158,15 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
       SELECT n.id, publish.id, n.integration_id, publish.now, 'pending', 0, ${lane}, publish.now, 0
       FROM numbered AS n WHERE n.reason IS NULL
     ),
-    skipped AS (
+    ended AS (
       INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane)
-      SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', n.reason, 0, ${lane}
+      SELECT n.id, publish.id, n.integration_id, publish.now,
+        CASE n.reason WHEN 'call_ended' THEN 'cancelled' ELSE 'skipped' END, n.reason, 0, ${lane}
       FROM numbered AS n WHERE n.reason IS NOT NULL
     )
-    SELECT count(*), count(*) FILTER (WHERE n.reason IS NULL), min(n.id), max(n.id)
-      INTO publish.deliveries, waiting, first, last FROM numbered AS n;
+    SELECT count(*), count(*) FILTER (WHERE n.reason IS NULL),
+        count(*) FILTER (WHERE n.reason = 'integration_disabled'), min(n.id), max(n.id)
+      INTO publish.deliveries, waiting, skipped, first, last FROM numbered AS n;
     INSERT INTO events AS e
         (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
       VALUES (nextval('event_numbers'), publish.id, type, action, building,
@@ -156,9 +179,9 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     INSERT INTO tallies
         (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
-      VALUES (1, waiting, 0, 0, 0, 0, 0, 0, publish.deliveries - waiting);
+      VALUES (1, waiting, 0, 0, 0, 0, 0, publish.deliveries - waiting - skipped, skipped);
     -- Heard when the transaction commits, once however often it is given.
-    IF waiting > 0 THEN PERFORM pg_notify('doorhook_wake', ''); END IF;
+    IF waiting > 0 THEN PERFORM pg_notify('${channel}', ''); END IF;
   END
 $$`
 
@@ -192,6 +215,102 @@ const makeEventId = `CREATE FUNCTION make_event_id(now bigint) RETURNS text LANG
         SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (get_byte(random, place) & 31) + 1, 1), '')
         FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 25, 26, 27, 28]) AS u (place)
       );
+    END
+  $$`
+
+/**
+ * Returns a member of an event's data as the id of a call, like core's `callMarkOf`; null for anything else. PostgreSQL
+ * can't look into data with an escape that its \`text\` can't represent, so those are replaced first.
+ */
+const callId = `CREATE FUNCTION call_id(data text, name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+    DECLARE
+      value json;
+      pair constant text := chr(92) || chr(92);
+      -- The halves of a surrogate pair.
+      high constant text := pair || 'ud[89ab][0-9a-f]{2}';
+      low constant text := pair || 'ud[c-f][0-9a-f]{2}';
+    BEGIN
+      IF strpos(data, chr(92) || 'u') > 0 AND NOT can_look_into(data::json) THEN
+        value := replace(regexp_replace(replace(data, pair, chr(57344)),
+          pair || 'u0000|' || high || '(?!' || low || ')|(?<!' || high || ')' || low, chr(57345), 'gi'
+        ), chr(57344), pair)::json -> name;
+        IF strpos(value #>> '{}', chr(57345)) > 0 THEN RETURN NULL; END IF;
+      ELSE
+        value := data::json -> name;
+      END IF;
+      RETURN CASE json_typeof(value)
+        WHEN 'number' THEN CASE WHEN value::text ~ '^-?[0-9]+$' THEN value::text END
+        WHEN 'string' THEN nullif(value #>> '{}', '')
+      END;
+    END
+  $$`
+
+/** How long a call and its end are matched, in milliseconds. */
+const lifetime = String(callLifetime)
+
+/**
+ * Follows the rules of core's \`CallMark\` for calls and ends that are about to be stored, given as one array per column.
+ * Cancels the active deliveries of the calls that end, and informs all processes. Returns, in the given order, whether
+ * each call has ended. Until the transaction ends, no other one can store a call or an end with the same id.
+ */
+const noteCalls = `CREATE FUNCTION note_calls(buildings bigint[], ids text[], ends bigint[], times bigint[])
+  RETURNS TABLE (has_ended boolean) LANGUAGE plpgsql VOLATILE ${settings} AS $$
+    #variable_conflict use_column
+    DECLARE
+      found bigint[];
+    BEGIN
+      PERFORM pg_advisory_xact_lock(${callLocks}, k.key) FROM (
+        SELECT DISTINCT hashtext(c.building || ' ' || c.id) AS key FROM unnest(buildings, ids) AS c (building, id)
+        ORDER BY key OFFSET 0
+      ) AS k;
+
+      found := ARRAY(
+        SELECT q.id FROM unnest(buildings, ids, ends, times) AS c (building, id, is_end, time)
+        CROSS JOIN LATERAL (
+          SELECT e.id, e.first_delivery, e.last_delivery FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
+          WHERE o.scope_id = c.building AND o.scope_type = 'building' AND o.resource_type = 'call'
+            AND o.created_at > c.time - ${lifetime} AND o.created_at < c.time + ${lifetime}
+            AND call_id(e.data, 'id') = c.id
+          OFFSET 0
+        ) AS e
+        CROSS JOIN LATERAL (
+          SELECT q.id FROM queue AS q
+          WHERE q.id BETWEEN e.first_delivery AND e.last_delivery AND q.event_id = e.id OFFSET 0
+        ) AS q
+        WHERE c.is_end = 1
+      );
+      IF cardinality(found) > 0 THEN
+        PERFORM 1 FROM (SELECT q.id FROM queue AS q WHERE q.id = ANY(found) ORDER BY q.id FOR UPDATE) AS locked;
+        WITH moved AS (
+          DELETE FROM queue AS q WHERE q.id = ANY(found) AND coalesce(q.id > ${lastOf("q.integration_id")}, true)
+          RETURNING *
+        ),
+        cancelled AS (
+          INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, early, lane, worker)
+          SELECT id, event_id, integration_id, created_at, 'cancelled', 'call_ended', attempts, early, lane, worker FROM moved
+        ),
+        counted AS (
+          INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
+          SELECT 0, -count(*) FILTER (WHERE state = 'pending'), -count(*) FILTER (WHERE state = 'delivering'),
+            -count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, count(*), 0
+          FROM moved HAVING count(*) > 0
+        )
+        SELECT ARRAY(SELECT DISTINCT integration_id FROM moved) INTO found;
+        PERFORM pg_notify('${channel}', i.id::text) FROM unnest(found) AS i (id);
+      END IF;
+
+      RETURN QUERY SELECT c.is_end = 0 AND (
+          EXISTS (
+            SELECT 1 FROM unnest(buildings, ids, ends, times) AS o (building, id, is_end, time)
+            WHERE o.is_end = 1 AND o.building = c.building AND o.id = c.id AND abs(o.time - c.time) < ${lifetime}
+          ) OR EXISTS (
+            SELECT 1 FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
+            WHERE o.scope_id = c.building AND o.scope_type = 'building' AND o.resource_type = 'call_end'
+              AND o.created_at > c.time - ${lifetime} AND o.created_at < c.time + ${lifetime}
+              AND call_id(e.data, 'call_id') = c.id
+          )
+        )
+        FROM unnest(buildings, ids, ends, times) WITH ORDINALITY AS c (building, id, is_end, time, place) ORDER BY c.place;
     END
   $$`
 
@@ -239,6 +358,8 @@ export const publishFunctions: ReadonlyArray<string> = [
     END
   $$`,
 
+  callId,
+  noteCalls,
   publish,
 
   ...["json", "jsonb"].map(

@@ -316,6 +316,9 @@ const keyLocks = 0x6964656d
 export const busyKeys = `SELECT k.key FROM unnest($1::text[]) AS k (key)
   WHERE NOT pg_try_advisory_xact_lock(${keyLocks}, hashtext(k.key))`
 
+/** Whether each of the calls has ended, in the given order (`migrations/PublishFunction`). */
+export const noteCalls = `SELECT has_ended FROM note_calls($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])`
+
 /** First key of the locks on scopes: "scop" in ASCII. */
 const scopeLocks = 0x73636f70
 
