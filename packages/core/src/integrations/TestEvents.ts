@@ -73,11 +73,13 @@ const samples = {
 
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 
-/**
- * Test data for a type declared by the host. The members that the host uses are unknown, so the data has only an id, a
- * time, a name and the mark.
- */
-const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
+/** Test data for a type declared by the host: its example, if it has one, with an id, a time and the mark. */
+const declaredSample = (now: number, example: object = { name }): object => ({
+  ...example,
+  id: testId(now),
+  logged_at: isoOf(now),
+  ...mark
+})
 
 /** Resource type, action and priority of a test event. */
 export interface TestKind {
@@ -129,8 +131,9 @@ export class TestEvents extends Context.Service<
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
           const at = now()
           const { action, resource_type, urgent } = testKindOf(integration, types)
-          const sample = sampleOf.get(resource_type) ?? plainSample
-          const data = sample(at, uuidOf(crypto.randomBytes(16)))
+          const data =
+            sampleOf.get(resource_type)?.(at, uuidOf(crypto.randomBytes(16))) ??
+            declaredSample(at, types.get(resource_type)?.example)
           const test = { resource_type, action, urgent, data }
           const { event, sent } = yield* (
             sendDirect({ store, wake, crypto }, integration, test, at)

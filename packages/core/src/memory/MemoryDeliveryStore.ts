@@ -31,7 +31,7 @@ import type {
   RedeliverResult,
   Settled
 } from "../ports/DeliveryStore.ts"
-import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars } from "../ports/DeliveryStore.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
@@ -107,6 +107,16 @@ const make = Effect.gen(function* () {
       }),
 
     list: (filter) => Effect.sync(() => select(deliveries, filter).map(toListed)),
+
+    excerpts: (ids) =>
+      Effect.sync(() =>
+        [...new Set(ids)].flatMap((id) => {
+          const event = deliveries.events.get(id)?.event
+          if (event === undefined) return []
+          const { action, created_at, data } = event
+          return [{ id, action, created_at, data: data.slice(0, excerptChars) }]
+        })
+      ),
 
     feed: ({ after, integration_id, limit, maxBytes }) =>
       Effect.sync(() => {

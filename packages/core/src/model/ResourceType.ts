@@ -4,7 +4,7 @@
  * Parsers, services and routes read the table of types from `ResourceTypes`. The table determines bindings, publishing,
  * priority, retries, read routes, OpenAPI, metrics and page texts.
  */
-import { Array, Context, Record, Result, Schema } from "effect"
+import { Array, Context, Predicate, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
 import { problemOf } from "./RetryPolicy.ts"
 import * as DurationText from "./DurationText.ts"
@@ -25,7 +25,22 @@ export type ResourceType = typeof ResourceType.Type
 export const Action = Name
 export type Action = typeof Action.Type
 
-export interface ResourceTypeDefinition {
+/** Describes an event to people in one line, from its data. */
+export type Summarize = (data: Readonly<Record<string, unknown>>, action: string) => string
+
+/** Words about a resource type, for people who choose events and look at deliveries. */
+export interface ResourceTypeWords {
+  /** Like "Parcel". */
+  readonly title?: string | undefined
+  /** One sentence that says when an event of this type is published. */
+  readonly description?: string | undefined
+  /** The data of a typical event. */
+  readonly example?: Readonly<Record<string, unknown>> | undefined
+  /** A function, or a text with members of the data in braces, like `{carrier} brought a parcel for {unit.label}`. */
+  readonly summary?: string | Summarize | undefined
+}
+
+export interface ResourceTypeDefinition extends ResourceTypeWords {
   readonly actions: ReadonlyArray<Action>
   /** Whether deliveries of this type are sent before non-urgent ones. */
   readonly urgent: boolean
@@ -45,7 +60,17 @@ export const builtInTypes = {
     actions: ["create"],
     urgent: true,
     retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
-    path: "calls"
+    path: "calls",
+    example: {
+      id: 4711,
+      guid: "8f14e45f-ceea-467f-9af3-a1b6d8a5e3c1",
+      logged_at: "2026-03-02T16:32:04.000Z",
+      status: "initializing",
+      notification_type: "visitor",
+      unit: { id: 7, label: "4B" },
+      panel: { id: 3, name: "Main entrance" },
+      image_url: null
+    }
   },
   // Retries continue for about three days, so that audit records survive a receiver that is down for a weekend.
   access_log: {
@@ -66,7 +91,16 @@ export const builtInTypes = {
       ],
       lifetime: null
     },
-    path: "access_logs"
+    path: "access_logs",
+    example: {
+      id: 4712,
+      logged_at: "2026-03-02T16:32:30.000Z",
+      access_point: 11,
+      entry_method: "app",
+      release_status: "Unlocked",
+      name: "Ann Miller",
+      image_url: null
+    }
   }
 } as const satisfies Record<string, ResourceTypeDefinition>
 
@@ -110,13 +144,34 @@ export const bindAll = (
 ): ReadonlyArray<{ readonly resource_type: ResourceType; readonly actions: ReadonlyArray<Action> }> =>
   [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
 
-/** Returns a resource type in words, like `access log`. */
-export const labelOf = (type: ResourceType): string => type.replaceAll("_", " ")
+/** Returns a resource type in words, like `Access log`. */
+export const labelOf = (type: ResourceType): string => {
+  const words = type.replaceAll("_", " ")
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Returns the member of some data at a path like `unit.label`, as text; empty if it is no text or number. */
+const memberText = (data: unknown, path: string): string => {
+  let value = data
+  for (const name of path.split(".")) {
+    if (!Predicate.isReadonlyObject(value) || !Object.hasOwn(value, name)) return ""
+    value = value[name]
+  }
+  return Predicate.isString(value) || Predicate.isNumber(value) ? String(value) : ""
+}
+
+/** Fills a summary's text with members of an event's data. */
+export const fillSummary = (text: string, data: unknown): string =>
+  text.replaceAll(/\{([\w.]+)\}/g, (_, path: string) => memberText(data, path))
 
 /** Returns the retry schedule and lifetime of each type. */
 export const policiesOf = (types: ResourceTypeTable): RetryPolicies => ({
   ...Record.map(builtInTypes, ({ retry }) => retry),
   ...Object.fromEntries([...types].map(([name, { retry }]) => [name, retry]))
+})
+
+const SummarizeFunction = Schema.declare((value: unknown): value is Summarize => Predicate.isFunction(value), {
+  identifier: "a function that returns a text"
 })
 
 /** A host's declaration of a resource type. */
@@ -130,7 +185,18 @@ export const ResourceTypeDeclaration = Schema.Struct({
   /** How long an event may be sent after its publication, like `10m`. Default: no limit. */
   lifetime: Schema.optional(Schema.String),
   /** Deliveries with priority `high`, such as those of `call`, are sent first. Default: `normal`. */
-  priority: Schema.optional(Schema.Literals(["high", "normal"]))
+  priority: Schema.optional(Schema.Literals(["high", "normal"])),
+  /** The type's name on pages, like `Parcel`. Default: the type in words. */
+  title: Schema.optional(Schema.String.check(Schema.isMaxLength(80))),
+  /** When an event of this type is published, in one sentence for owners of integrations. Default none. */
+  description: Schema.optional(Schema.String.check(Schema.isMaxLength(500))),
+  /** The data of a typical event, shown to owners of integrations and sent as test event. Default none. */
+  example: Schema.optional(Schema.Record(Schema.String, Schema.Unknown)),
+  /**
+   * One line about an event, shown in lists of deliveries: a text with members of the data, like `{carrier} brought a
+   * parcel for {unit.label}`, or a function of the data and the action. Default: title and id.
+   */
+  summary: Schema.optional(Schema.Union([Schema.String, SummarizeFunction]))
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
@@ -172,7 +238,7 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   const problem = nameProblem(name)
   if (problem !== null)
     return Result.fail([{ pointer: "/resourceTypes", detail: `${JSON.stringify(name)} ${problem}` }])
-  const { actions = ["create"], lifetime, priority = "normal", retry } = declaration
+  const { actions = ["create"], lifetime, priority = "normal", retry, ...words } = declaration
   const problems = [...actionProblems(`${at}/actions`, actions)]
   const millisOf = (pointer: string, text: string): number => {
     const read = DurationText.read(text)
@@ -188,7 +254,7 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   const policy = { delays, lifetime: lives }
   const flaw = problemOf(policy)
   if (flaw !== null) return Result.fail([{ pointer: `${at}/retry/${flaw.at}`, detail: flaw.detail }])
-  return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
+  return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name, ...words }])
 }
 
 /** Returns the resource types of a service with declared types. `hasCallEnd`: whether it also has `call_end`. */

@@ -16,7 +16,8 @@ import type { AgreedSettings, Disagreement } from "../model/AgreedSettings.ts"
 import type { CallMark } from "../model/CallMark.ts"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
-import type { DeliveryId, EventId, IntegrationId, NotificationId } from "../model/Ids.ts"
+import type { DeliveryId, IntegrationId, NotificationId } from "../model/Ids.ts"
+import { EventId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
 import type { IntegrationNotification, NewNotification, Notification } from "../model/Notification.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
@@ -274,6 +275,19 @@ export interface ListedDelivery extends Delivery {
   readonly last_attempt: LastAttempt | null
 }
 
+/** Maximum length of the beginning of an event's data, in characters. */
+export const excerptChars = 8_192
+
+/** An event in a list of deliveries, with the beginning of its data. */
+export const EventExcerpt = Schema.Struct({
+  id: EventId,
+  action: Schema.String,
+  created_at: Schema.Int,
+  /** At most `excerptChars` characters. */
+  data: Schema.String
+})
+export type EventExcerpt = typeof EventExcerpt.Type
+
 /** A delivery with its event and all its attempts, oldest first. */
 export interface FoundDelivery {
   readonly delivery: Delivery
@@ -426,6 +440,9 @@ export class DeliveryStore extends Context.Service<
 
     readonly find: (id: DeliveryId) => Effect.Effect<FoundDelivery | null, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
+
+    /** Returns the beginning of the data of events, in any order. Leaves out missing events. */
+    readonly excerpts: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<EventExcerpt>, StoreError>
 
     /**
      * Returns the deliveries of an integration after a given one (0: from the beginning), ordered by id, including

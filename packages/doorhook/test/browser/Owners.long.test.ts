@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     await confirm(page, "Send test event")
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
     assert.match(page.url(), /\/portal\/\d+\/deliveries\/dlv_\d+$/)
-    assert.include(await page.locator("pre").last().innerText(), '"test":true')
+    assert.include(await page.locator("#body").innerText(), '"test": true')
     const [sent = "", ...more] = tests("/good")
     assert.strictEqual(more.length, 0)
     assert.strictEqual(tests("/broken").length, 0)
@@ -97,17 +97,19 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       await heading(page, "New integration")
       const receiver = (await doorhook.integrations.show(stage().good)).url.split("?")[0] ?? ""
       await page.getByLabel("Receiver URL").fill("ftp://receiver.example/hook")
-      await page.getByLabel("call").uncheck()
       await button(page, "Create").click()
-      await page.getByRole("alert").getByText("The URL", { exact: false }).waitFor()
-      assert.isFalse(await page.getByLabel("call").isChecked())
+      await page.getByText("The URL must begin with", { exact: false }).waitFor()
+      await page.getByText("Choose at least one event.").waitFor()
+      assert.strictEqual(await page.evaluate("document.activeElement.id"), "url")
+      await page.getByRole("checkbox", { name: /^Access log/ }).check()
+      await page.getByLabel("Name", { exact: true }).fill("Lobby display")
       await page.getByLabel("Receiver URL").fill(receiver)
       await button(page, "Create").click()
       await heading(page, "Integration created")
       const secret = await page.locator("#secret").innerText()
       assert.match(secret, /^whsec_/)
       await link(page, "I have copied it").click()
-      await heading(page, /^127\.0\.0\.1/)
+      await heading(page, "Lobby display")
       const id = /\d+$/.exec(new URL(page.url()).pathname)?.[0] ?? ""
 
       await confirm(page, "Send test event")
@@ -115,7 +117,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       await link(page, "All deliveries").click()
       await openMenu(page)
       await link(page, "Edit").click()
-      await page.getByLabel("call").check()
+      await page.getByRole("checkbox", { name: /^Call/ }).check()
       await button(page, "Save").click()
       await page.getByText("Saved.").waitFor()
       assert.deepStrictEqual(
@@ -135,7 +137,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       await link(page, "Python").click()
       await page.getByText("def is_genuine", { exact: false }).waitFor()
       await link(page, "Back to the integration").click()
-      await confirm(page, "Delete", `Delete ${new URL(receiver).host}`)
+      await confirm(page, "Delete", "Delete Lobby display")
       await page.getByText("Integration deleted.").waitFor()
       await button(page, "Sign out").click()
       await page.getByLabel("Password").waitFor()
@@ -220,10 +222,12 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
     assert.strictEqual(await button(page, "Sign out").count(), 0)
     assert.deepStrictEqual((await context.cookies()).map(({ name }) => name).toSorted(), [
       "doorhook_login",
+      "doorhook_zone",
       "host_session"
     ])
     await link(page, "New integration").first().click()
     await page.getByLabel("Receiver URL").fill("https://receiver.example/hook")
+    await page.getByRole("checkbox", { name: /^Access log/ }).check()
     await button(page, "Create").click()
     await page.getByText("Integration created.").waitFor()
     assert.strictEqual(await page.getByText("New secret").count(), 0)

@@ -1,45 +1,48 @@
 /**
  * Pages about deliveries, for operators and owners. Lists have filters, and selected deliveries can be sent again. The
- * page of one delivery shows its request, its attempts with their responses, and the next step. Only operators see the
+ * page of one delivery shows its attempts with their responses, the next step, and its request. Only operators see the
  * `detail` of an attempt, because it might describe doorhook's own network.
  */
 import {
-  bodyOf,
-  escapedJson,
+  Crypto,
   Deliveries,
   DeliveryNotFound,
-  DeliveryRequest,
   DeliverySettings,
   DeliveryState,
   deliveryStates,
   EventId,
   Explanation,
   formatDeliveryId,
-  hiddenValue,
   Html,
   onOneLine,
   OperatorIntegrations,
   parseDeliveryId,
   ResourceTypes,
-  Signature
+  ServiceKey
 } from "@doorhook/core"
 import type {
   Attempt,
   DeliveryId,
   DeliveryWithAttempts,
   IntegrationId,
+  IntegrationWithHealth,
   ListedDelivery,
-  Signing,
-  StoreError,
-  IntegrationWithHealth
+  ResourceType,
+  ResourceTypeTable,
+  StoreError
 } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { parseIntegrationId } from "../http/Query.ts"
-import type { PageEffect, Shown, Visit } from "./Parts.ts"
+import type { FoundOne, Search, Searcher } from "./DeliverySearch.ts"
+import type { LabelMaker, Place } from "./Labels.ts"
+import { nameOf } from "./Labels.ts"
+import type { PageEffect, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
-import type { Search, Searcher } from "./DeliverySearch.ts"
-import { hostOf } from "./Labels.ts"
+import { pathOf } from "./Parts.ts"
+import { requestPanel } from "./Payload.ts"
+import type { Summarizer } from "./Summaries.ts"
+import { summaryOf, typeName } from "./Summaries.ts"
 
 /** Number of deliveries on a page. */
 const perPage = 25
@@ -64,19 +67,50 @@ export interface ListOf {
 const troubled = ["retrying", "exhausted", "expired"] as const
 
 const servicesOf = Effect.gen(function* () {
+  const { retry, signing } = yield* DeliverySettings
   return {
+    crypto: yield* Crypto,
     deliveries: yield* Deliveries,
     integrations: yield* OperatorIntegrations,
-    signing: (yield* DeliverySettings).signing,
+    onFailure: warnOncePerType(Effect.runForkWith(yield* Effect.context<never>())),
+    retry,
+    serviceKey: yield* ServiceKey,
+    signing,
     types: yield* ResourceTypes
   }
 })
 
-type Services = Effect.Success<typeof servicesOf> & { readonly search: Searcher }
+/** Logs the failure of a type's own summary once, because a page can show many deliveries of the type. */
+const warnOncePerType = (run: (effect: Effect.Effect<void>) => unknown): Summarizer["onFailure"] => {
+  const known = new Set<ResourceType | null>()
+  return (type, cause) => {
+    if (known.has(type)) return
+    known.add(type)
+    run(
+      Effect.logWarning(
+        `The function \`summary\` of the resource type ${type ?? ""} failed. This is logged once.`,
+        cause
+      )
+    )
+  }
+}
+
+/** Lookups that other pages share. */
+interface Shared {
+  readonly labels: LabelMaker
+  readonly search: Searcher
+}
+type Services = Effect.Success<typeof servicesOf> & Shared
+
+/** The receiver of a delivery in a list. */
+interface Receiver {
+  readonly name: string
+  readonly doors: Place["doors"]
+}
 
 export class DeliveryPages {
-  static make(search: Searcher) {
-    return Effect.map(servicesOf, (services) => new DeliveryPages({ ...services, search }))
+  static make(shared: Shared) {
+    return Effect.map(servicesOf, (services) => new DeliveryPages({ ...services, ...shared }))
   }
 
   readonly #services: Services
@@ -107,13 +141,12 @@ export class DeliveryPages {
     return Effect.gen({ self: this }, function* () {
       const { compared, filter } =
         of.integration === null
-          ? yield* this.#textFilter((query.get("find") ?? "").trim())
+          ? yield* this.#receiverFilter((query.get("find") ?? "").trim(), visit.now)
           : { filter: { integrations: [of.integration] }, compared: null }
-      const found = yield* search.find({ limit: perPage, ...filter, ...filterIn(query, types) })
-      const hosts = of.integration === null ? yield* this.#hostsOf(found.items) : noHosts
+      const found = yield* search.find({ limit: perPage, ...filter, ...filterIn(visit, types) })
       const next = found.next === null ? null : formatDeliveryId(found.next)
-      return Html.template`${filters(visit, of, types.keys())}
-${compared === null ? null : Html.template`<p class="notice">${language.t("compared_first", { n: language.number(compared) })}</p>\n`}${listForm(visit, of, found.items, hosts)}
+      return Html.template`${filters(visit, of, types)}
+${compared === null ? null : Html.template`<p class="notice">${language.t("compared_first", { n: language.number(compared) })}</p>\n`}${yield* this.#listForm(visit, of, found.items)}
 ${
   found.searched_to === null
     ? null
@@ -123,30 +156,110 @@ ${
   }
 
   /**
-   * Returns the filter for a text that the visitor entered: the id of an event or an integration, or part of a host.
-   * `compared` is the number of integrations compared with the host if there are more, otherwise null.
+   * Returns the filter for a receiver that the visitor entered: the id of an event or an integration, or part of a name,
+   * a host or a client's name. `compared` is the number of compared integrations if there are more, otherwise null.
    */
-  #textFilter(
-    text: string
+  #receiverFilter(
+    text: string,
+    now: number
   ): Effect.Effect<{ readonly filter: Partial<Search>; readonly compared: number | null }, StoreError> {
     if (text === "") return Effect.succeed({ filter: {}, compared: null })
     if (isEventId(text)) return Effect.succeed({ filter: { event_id: text }, compared: null })
     const id = Option.getOrNull(parseIntegrationId(text))
     if (id !== null) return Effect.succeed({ filter: { integrations: [id] }, compared: null })
-    return Effect.map(this.#services.search.integrationsAt(text), ({ compared, integrations }) => ({
-      filter: { integrations },
+    return Effect.map(this.#services.search.integrationsLike(text, now), ({ compared, found }) => ({
+      filter: { integrations: found.map(({ integration }) => integration.id) },
       compared
     }))
   }
 
-  #hostsOf(items: ReadonlyArray<ListedDelivery>): Effect.Effect<ReadonlyMap<IntegrationId, string>, StoreError> {
+  /** Makes a table with a checkbox in each row, and a button that sends the selected deliveries again. */
+  #listForm(visit: Visit, of: ListOf, items: ReadonlyArray<FoundOne>): Effect.Effect<Html.Html, StoreError> {
+    const { home, language } = visit
+    const { t } = language
+    const all = of.integration === null
     return Effect.gen({ self: this }, function* () {
-      const hosts = new Map<IntegrationId, string>()
+      const receivers = yield* this.#receiversOf(visit, items)
+      const rows = items.map((one): ReadonlyArray<Html.Part> => {
+        const id = formatDeliveryId(one.id)
+        const last = one.last_attempt
+        const receiver = receivers.get(one.integration_id) ?? null
+        const line = this.#lineOf(visit, one, receiver?.doors)
+        return [
+          Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id: line })}">`,
+          Html.template`<a href="${home}${of.deliveries}/${id}">${line}</a><span class="under">${id}</span>`,
+          Parts.badge(one.state, t(`state_${one.state}`)),
+          ...(all
+            ? [
+                receiver === null
+                  ? t("deleted_integration")
+                  : Html.template`<a href="${home}/integrations/${one.integration_id}">${receiver.name}</a>`
+              ]
+            : []),
+          last === null
+            ? null
+            : Html.template`${Parts.outcomeBadge(language, last)}${last.number > 1 ? Html.template`<span class="under">${language.count("attempts", last.number)}</span>` : null}`,
+          nextOf(visit, one),
+          Parts.ago(visit, one.created_at)
+        ]
+      })
+      const selectAll = Html.template`<input type="checkbox" data-select-all hidden aria-label="${t("select_all")}"><span class="hidden">${t("selected")}</span>`
+      const columns = [
+        selectAll,
+        t("type"),
+        t("state"),
+        ...(all ? [t("receiver")] : []),
+        t("last_attempt"),
+        t("next"),
+        t("created")
+      ]
+      if (items.length === 0) return yield* this.#emptyList(visit, of)
+      const kind = all ? "deliveries all" : "deliveries"
+      return Parts.form(
+        visit,
+        `${of.deliveries}/resend`,
+        Html.template`${Parts.hidden("back", of.path)}${Parts.table(t("deliveries"), columns, rows, "", kind)}
+<div class="row selected"><button type="submit" class="quiet">${t("resend_selected")}</button> <span class="muted">${t("resend_selected_hint", { n: mostResent })}</span></div>`
+      )
+    })
+  }
+
+  /** Says that no delivery matches, or that there is none yet and what to do. */
+  #emptyList({ language: { t }, query }: Visit, of: ListOf): Effect.Effect<Html.Html, StoreError> {
+    const isFiltered = ["find", "text", "state", "type", "since", "until", "after"].some(
+      (name) => (query.get(name) ?? "") !== ""
+    )
+    return Effect.succeed(
+      Html.template`<p class="muted">${t(isFiltered ? "no_deliveries" : of.integration === null ? "no_deliveries_yet" : "no_deliveries_here")}</p>`
+    )
+  }
+
+  /** Returns the line that stands for a delivery. */
+  #lineOf({ language }: Visit, { excerpt, resource_type }: FoundOne, doors: Place["doors"] = noDoors): string {
+    const { types } = this.#services
+    return excerpt === null
+      ? typeName(language, types, resource_type)
+      : summaryOf(language, this.#services, { ...excerpt, resource_type }, doors)
+  }
+
+  /** Returns the names of the receivers of deliveries, without deleted integrations. */
+  #receiversOf(
+    visit: Visit,
+    items: ReadonlyArray<ListedDelivery>
+  ): Effect.Effect<ReadonlyMap<IntegrationId, Receiver>, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const found: Array<IntegrationWithHealth> = []
       for (const id of new Set(items.map(({ integration_id }) => integration_id))) {
         const one = yield* this.#integrationOf(id)
-        if (one !== null) hosts.set(id, hostOf(one.integration.configuration.url))
+        if (one !== null) found.push(one)
       }
-      return hosts
+      const urls = found.map(({ integration }) => integration.configuration.url)
+      const receivers = new Map<IntegrationId, Receiver>()
+      for (const one of found) {
+        const { place } = yield* this.#services.labels.of(visit, one.integration)
+        receivers.set(one.integration.id, { name: nameOf(one.integration, urls), doors: place.doors })
+      }
+      return receivers
     })
   }
 
@@ -157,10 +270,35 @@ ${
 
   /** Makes the page of one delivery. The caller must have checked that the visitor may see the delivery. */
   detail(visit: Visit, id: DeliveryId, of: ListOf): PageEffect {
-    const { deliveries, signing } = this.#services
+    const { deliveries, labels, types } = this.#services
+    const { home, language, role } = visit
+    const { t } = language
     return Effect.gen({ self: this }, function* () {
-      const delivery = yield* deliveries.show(id, visit.role)
-      return detailPage(visit, delivery, yield* this.#integrationOf(delivery.integration_id), of, signing)
+      const delivery = yield* deliveries.show(id, role)
+      const found = yield* this.#integrationOf(delivery.integration_id)
+      const doors = found === null ? noDoors : (yield* labels.of(visit, found.integration)).place.doors
+      const { event, state } = delivery
+      const title = event === null ? typeName(language, types, null) : summaryOf(language, this.#services, event, doors)
+      const path = pathOf(visit, delivery.integration_id)
+      const receiver =
+        found === null
+          ? t("deleted_integration")
+          : Html.template`<a href="${home}${path}">${nameOf(found.integration)}</a>`
+      const request = yield* requestPanel(visit, delivery, found, this.#services)
+      return {
+        title,
+        refresh: 3,
+        place: role === "operator" ? "/deliveries" : "",
+        body: Html.template`<p class="back"><a href="${home}${of.path}">${t("all_deliveries")}</a></p>
+${Parts.heading(
+  title,
+  Html.template`${formatDeliveryId(id)}`,
+  Html.template`${Parts.badge(state, t(`state_${state}`))}${actionsOf(visit, delivery, found, of)}`
+)}
+${statusPanel(visit, delivery, receiver)}
+${attemptsPanel(visit, delivery)}
+${request}`
+      }
     })
   }
 
@@ -197,18 +335,27 @@ ${
   }
 }
 
-const noHosts: ReadonlyMap<IntegrationId, string> = new Map()
+const noDoors: Place["doors"] = new Map()
 
-/** Reads the filters of a list from the visit's query, except the text. Ignores what can't be read. */
-const filterIn = (query: URLSearchParams, types: ReadonlyMap<string, unknown>): Partial<Search> => {
+/** Returns when the next attempt is due, or why there is none. */
+const nextOf = (visit: Visit, { next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
+  const { t } = visit.language
+  if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
+  return next_attempt_at <= visit.now ? t("due_now") : Parts.ago(visit, next_attempt_at)
+}
+
+/** Reads the filters of a list from the visit's query, except the receiver. Ignores what can't be read. */
+const filterIn = ({ language, query }: Visit, types: ResourceTypeTable): Partial<Search> => {
   const state = query.get("state") ?? ""
   const type = query.get("type") ?? ""
+  const text = (query.get("text") ?? "").trim()
   const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
-  const [since, until] = [Parts.timeIn(query, "since"), Parts.timeIn(query, "until")]
+  const [since, until] = [language.instant(query.get("since") ?? ""), language.instant(query.get("until") ?? "")]
   return {
     ...(isState(state) && { states: [state] as const }),
     ...(state === "troubled" && { states: troubled }),
     ...(types.has(type) && { resource_type: type }),
+    ...(text !== "" && { text }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(cursor !== undefined && { after: cursor })
@@ -221,11 +368,9 @@ export const deliveriesIn = (fields: URLSearchParams): ReadonlyArray<DeliveryId>
     .slice(0, mostResent)
     .flatMap((text) => Option.match(parseDeliveryId(text), { onNone: () => [], onSome: (id) => [id] }))
 
-const filters = (
-  { home, language: { t }, language, query }: Visit,
-  { integration, path }: ListOf,
-  types: Iterable<string>
-): Html.Html => {
+const filters = (visit: Visit, { integration, path }: ListOf, types: ResourceTypeTable): Html.Html => {
+  const { home, language, query } = visit
+  const { t } = language
   const states: ReadonlyArray<readonly [string, string]> = [
     ["", t("every_state")],
     ["troubled", t("not_acknowledged")],
@@ -233,80 +378,17 @@ const filters = (
   ]
   const names: ReadonlyArray<readonly [string, string]> = [
     ["", t("every_type")],
-    ...[...types].map((type) => [type, Parts.typeName(language, type)] as const)
+    ...[...types.keys()].map((type) => [type, typeName(language, types, type)] as const)
   ]
-  const time = (name: "since" | "until") =>
+  const input = (name: "find" | "text" | "since" | "until", type: string) =>
     Parts.field(
       name,
       t(name),
-      (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${query.get(name) ?? ""}">`
+      (attributes) =>
+        Html.template`<input type="${type}" ${attributes} value="${query.get(name) ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
     )
   return Html.template`<form method="get" action="${home}${path}" class="filters" role="search">
-${
-  integration === null
-    ? Parts.field(
-        "find",
-        t("find"),
-        (attributes) =>
-          Html.template`<input type="search" ${attributes} value="${query.get("find") ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
-      )
-    : null
-}${Parts.field("state", t("state"), (attributes) => Parts.select(attributes, states, query.get("state") ?? ""))}${Parts.field("type", t("type"), (attributes) => Parts.select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
-}
-
-/** Makes a table with a checkbox in each row, and a button that sends the selected deliveries again. */
-const listForm = (
-  visit: Visit,
-  of: ListOf,
-  items: ReadonlyArray<ListedDelivery>,
-  hosts: ReadonlyMap<IntegrationId, string>
-): Html.Html => {
-  const { home, language, now } = visit
-  const { t } = language
-  const all = of.integration === null
-  const next = ({ next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
-    if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
-    return next_attempt_at <= now ? t("due_now") : Parts.ago(visit, next_attempt_at)
-  }
-  const rows = items.map((one): ReadonlyArray<Html.Part> => {
-    const id = formatDeliveryId(one.id)
-    const last = one.last_attempt
-    return [
-      Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id })}">`,
-      Html.template`<a class="whole" href="${home}${of.deliveries}/${id}">${id}</a>`,
-      Parts.badge(one.state, t(`state_${one.state}`)),
-      Parts.typeName(language, one.resource_type),
-      ...(all
-        ? [
-            Html.template`<a href="${home}/integrations/${one.integration_id}">${hosts.get(one.integration_id) ?? t("deleted_integration")}</a>`
-          ]
-        : []),
-      last === null
-        ? null
-        : Html.template`${Parts.outcomeBadge(language, last)}${last.number > 1 ? ` ${language.count("attempts", last.number)}` : null}`,
-      next(one),
-      Parts.ago(visit, one.created_at)
-    ]
-  })
-  const selectAll = Html.template`<input type="checkbox" data-select-all hidden aria-label="${t("select_all")}"><span class="hidden">${t("selected")}</span>`
-  const columns = [
-    selectAll,
-    t("delivery"),
-    t("state"),
-    t("type"),
-    ...(all ? [t("receiver")] : []),
-    t("last_attempt"),
-    t("next"),
-    t("created")
-  ]
-  const listed = Parts.table(t("deliveries"), columns, rows, t("no_deliveries"))
-  if (items.length === 0) return listed
-  return Parts.form(
-    visit,
-    `${of.deliveries}/resend`,
-    Html.template`${Parts.hidden("back", of.path)}${listed}
-<div class="row selected"><button type="submit" class="quiet">${t("resend_selected")}</button> <span class="muted">${t("resend_selected_hint", { n: mostResent })}</span></div>`
-  )
+${integration === null ? input("find", "search") : null}${input("text", "search")}${Parts.field("state", t("state"), (attributes) => Parts.select(attributes, states, query.get("state") ?? ""))}${Parts.field("type", t("type"), (attributes) => Parts.select(attributes, names, query.get("type") ?? ""))}${input("since", "datetime-local")}${input("until", "datetime-local")}<button type="submit" class="quiet">${t("show")}</button><p class="muted">${t("times_in", { zone: language.zone })}</p></form>`
 }
 
 const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt): Html.Html | null =>
@@ -319,121 +401,74 @@ const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
 <p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
 
-/** Examples of the signature header, by signing scheme (Standard Webhooks 1.0). */
-const signatures = { hmac: "v1,...", ed25519: "v1a,...", both: "v1,... v1a,..." } as const satisfies Readonly<
-  Record<Exclude<Signing, "off">, string>
->
-
-/** Lists the headers of the last attempt, each with an explanation. */
-const headerRows = (
-  { t }: Visit["language"],
-  { event_id, history }: DeliveryWithAttempts,
-  integration: IntegrationWithHealth | null,
-  signing: Signing
-): Html.Html => {
-  const last = history.at(-1)
-  const own = Object.keys(integration?.integration.overrides.headers ?? {})
-  const rows: ReadonlyArray<readonly [string, string, string]> = [
-    ["content-type", "application/json", t("header_type")],
-    ["user-agent", DeliveryRequest.userAgent, t("header_agent")],
-    [Signature.headerNames.id, event_id, t("header_id")],
-    [
-      Signature.headerNames.timestamp,
-      last === undefined ? "" : String(Math.floor(last.started_at / 1_000)),
-      t("header_timestamp")
-    ],
-    [Signature.headerNames.attempt, last === undefined ? "" : String(last.number), t("header_attempt")],
-    ...(signing === "off"
-      ? []
-      : [[Signature.headerNames.signature, signatures[signing], t(`header_signature_${signing}`)] as const]),
-    ...own.map((name) => [name, hiddenValue, t("header_own")] as const)
-  ]
-  return Parts.table(
-    t("headers"),
-    [t("header"), t("value"), t("meaning")],
-    rows.map(([name, value, meaning]) => [
-      Html.template`<span class="mono whole">${name}</span>`,
-      Html.template`<span class="mono">${value}</span>`,
-      meaning
-    ]),
-    ""
-  )
-}
-
 /** Suggested actions that are carried out on the integration's page. */
 const elsewhere = ["allow", "probe", "enable", "recover"] as const
 
-const detailPage = (
+const actionsOf = (
   visit: Visit,
   delivery: DeliveryWithAttempts,
   integration: IntegrationWithHealth | null,
-  of: ListOf,
-  signing: Signing
-): Shown => {
-  const { home, language, role } = visit
-  const { html, t } = language
+  of: ListOf
+): Html.Html => {
+  const { home, language } = visit
+  const { t } = language
+  if (integration === null) return Html.nothing
   const id = formatDeliveryId(delivery.id)
-  const { event, explanation, history, next_attempt_at, state } = delivery
-  const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
-  const path = role === "operator" ? `/integrations/${delivery.integration_id}` : `/${delivery.integration_id}`
-  const where = integration === null ? t("deleted_integration") : hostOf(integration.integration.configuration.url)
-  const title = t("delivery_title", { type: Parts.typeName(language, event?.resource_type ?? null), id })
-  const isFirst = history.length === 0
-  const steps = elsewhere.filter((action) => explanation.actions.includes(action))
-  return {
-    title,
-    refresh: 3,
-    place: role === "operator" ? "/deliveries" : "",
-    body: Html.template`<p><a href="${home}${of.path}">${t("all_deliveries")}</a></p>
-<div class="row apart"><h1>${title}</h1>${Parts.badge(state, t(`state_${state}`))}</div>
-${Parts.panel(
-  "now",
-  t("status"),
-  Html.template`${Parts.facts([
-    [t("why"), language.say(explanation.why)],
-    [
-      t("next"),
-      Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${Parts.ago(visit, due)})`}`
-    ],
-    [t("integration"), integration === null ? where : Html.template`<a href="${home}${path}">${where}</a>`],
-    ["webhook-id", Html.template`<span class="mono">${delivery.event_id}</span>`],
-    [t("created"), Parts.at(language, delivery.created_at)],
-    delivery.reason === null ? null : [t("reason"), t(`reason_${delivery.reason}`)]
-  ])}<div class="row">${
-    integration === null
+  const isFirst = delivery.history.length === 0
+  const path = pathOf(visit, delivery.integration_id)
+  const steps = elsewhere.filter((action) => delivery.explanation.actions.includes(action))
+  return Html.template`${Parts.ask(visit, `${of.deliveries}/resend`, {
+    id: "resend",
+    kind: "primary",
+    label: t(isFirst ? "send_now" : "send_again"),
+    text: t(isFirst ? "send_now_ask" : "send_again_ask"),
+    fields: Parts.hidden("delivery", id)
+  })}${steps.map((step) => Html.template`<a class="button quiet" href="${home}${path}${step === "recover" ? "/recover" : ""}">${t(`step_${step}`)}</a>`)}<a class="button quiet" href="${home}${of.deliveries}/${id}">${t("refresh")}</a>`
+}
+
+/** Shows why a delivery is in its state, and what happens next. */
+const statusPanel = (
+  { home, language, ...visit }: Visit,
+  delivery: DeliveryWithAttempts,
+  receiver: Html.Part
+): Html.Html => {
+  const { t } = language
+  const { created_at, event_id, explanation, reason } = delivery
+  const due = dueOf(delivery)
+  return Parts.panel(
+    "now",
+    t("status"),
+    Parts.facts([
+      [t("why"), language.say(explanation.why)],
+      [
+        t("next"),
+        Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${Parts.ago({ home, language, ...visit }, due)})`}`
+      ],
+      [t("integration"), receiver],
+      ["webhook-id", Html.template`<span class="mono">${event_id}</span>`],
+      [t("created"), Parts.at(language, created_at)],
+      reason === null ? null : [t("reason"), t(`reason_${reason}`)]
+    ])
+  )
+}
+
+/** Returns when the next attempt of a delivery is due; null if none is planned. */
+const dueOf = ({ next_attempt_at, state }: DeliveryWithAttempts): number | null =>
+  state === "retrying" ? next_attempt_at : null
+
+const attemptsPanel = (visit: Visit, delivery: DeliveryWithAttempts): Html.Html => {
+  const { language } = visit
+  const { html, t } = language
+  const due = dueOf(delivery)
+  const coming =
+    due === null
       ? null
-      : Parts.ask(visit, `${of.deliveries}/resend`, {
-          id: "resend",
-          kind: "primary",
-          label: t(isFirst ? "send_now" : "send_again"),
-          text: t(isFirst ? "send_now_ask" : "send_again_ask"),
-          fields: Parts.hidden("delivery", id)
-        })
-  }${steps.map((step) => Html.template`<a class="button quiet" href="${home}${path}">${t(`step_${step}`)}</a>`)}<a class="button quiet" href="${home}${of.deliveries}/${id}">${t("refresh")}</a></div>`
-)}
-${Parts.panel(
-  "attempts",
-  t("attempts"),
-  isFirst && due === null
-    ? Html.template`<p class="muted">${t("no_attempts")}</p>`
-    : Html.template`<ol class="timeline">${history.map((one) => attemptItem(visit, one))}${
-        due === null
-          ? null
-          : Html.template`<li class="coming"><strong>${t("attempt", { n: delivery.attempts + 1 })}</strong> ${html("attempt_comes", { when: Parts.ago(visit, due), time: Parts.at(language, due) })}</li>`
-      }</ol>`
-)}
-${
-  event === null
-    ? null
-    : Parts.panel(
-        "sent",
-        t("request"),
-        Html.template`${integration === null ? null : Html.template`<p class="mono">POST ${integration.integration.configuration.url}</p>`}
-<h3>${t("headers")}</h3>
-${headerRows(language, delivery, integration, signing)}
-<h3 id="payload">${t("body")}</h3>
-<pre tabindex="0" aria-labelledby="payload">${escapedJson(bodyOf(event))}</pre>`
-      )
-}`
-  }
+      : Html.template`<li class="coming"><strong>${t("attempt", { n: delivery.attempts + 1 })}</strong> ${html("attempt_comes", { when: Parts.ago(visit, due), time: Parts.at(language, due) })}</li>`
+  return Parts.panel(
+    "attempts",
+    t("attempts"),
+    delivery.history.length === 0 && coming === null
+      ? Html.template`<p class="muted">${t("no_attempts")}</p>`
+      : Html.template`<ol class="timeline">${delivery.history.map((one) => attemptItem(visit, one))}${coming}</ol>`
+  )
 }

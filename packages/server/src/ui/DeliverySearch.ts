@@ -1,9 +1,10 @@
 /**
- * Searches deliveries by properties without an index: the receiver's host, the resource type and the time. A search
+ * Searches deliveries by properties without an index: the receiver, the resource type, the data and the time. A search
  * reads a limited number of rows and returns the position at which to continue.
  */
 import type {
   DeliveryFilter,
+  EventExcerpt,
   EventId,
   IntegrationId,
   ListedDelivery,
@@ -12,9 +13,10 @@ import type {
   IntegrationWithHealth,
   UnreadableIntegration
 } from "@doorhook/core"
-import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doorhook/core"
-import { Effect } from "effect"
-import { hostOf } from "./Labels.ts"
+import { Deliveries, DeliveryId, DeliveryStore, isUnreadable, OperatorIntegrations } from "@doorhook/core"
+import { Effect, Option, Schema } from "effect"
+import type { LabelMaker } from "./Labels.ts"
+import { hostOf, nameOf } from "./Labels.ts"
 
 /** Maximum number of rows to read per search, and per query. */
 const mostRead = 5_000
@@ -24,7 +26,7 @@ const chunk = 250
 const mostCounted = 10_000
 
 /**
- * Limits for searches by host. At most `mostSurveyed` integrations are compared with the host, `surveyChunk` at a time.
+ * Limits for searches by receiver. At most `mostSurveyed` integrations are compared, `surveyChunk` at a time.
  * If at most `mostIntegrations` of them match, a search reads the deliveries of each. If more match, it reads and
  * filters all deliveries.
  */
@@ -38,6 +40,8 @@ export interface Search {
   readonly integrations?: ReadonlyArray<IntegrationId>
   readonly event_id?: EventId
   readonly resource_type?: ResourceType
+  /** An id or a text in the event's data. Only the beginning of long data is searched. */
+  readonly text?: string
   /** Creation time in milliseconds since the epoch: at or after `since`, and before `until`. */
   readonly since?: number
   readonly until?: number
@@ -45,16 +49,38 @@ export interface Search {
   readonly limit: number
 }
 
+/** A delivery with the beginning of its event's data; null if the event is missing. */
+export interface FoundOne extends ListedDelivery {
+  readonly excerpt: EventExcerpt | null
+}
+
 /** The result of a search. */
 export interface Found {
-  readonly items: ReadonlyArray<ListedDelivery>
+  readonly items: ReadonlyArray<FoundOne>
   /** The cursor at which to continue; null at the end. */
   readonly next: DeliveryId | null
   /** Creation time of the last row read, if the search stopped at its limit of rows; otherwise null. */
   readonly searched_to: number | null
 }
 
-export const makeSearch = Effect.gen(function* () {
+const unescaped = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+/**
+ * Returns a function that says whether JSON text contains a text. A number matches only whole, so that 471 does not find
+ * 4711.
+ */
+const matcherOf = (text: string): ((data: string) => boolean) => {
+  const part = JSON.stringify(text.toLowerCase()).slice(1, -1)
+  const whole = /^\d+$/.test(text) ? new RegExp(`(?<![\\d.])${text}(?![\\d.])`) : null
+  return (data) => {
+    // Hosts may have escaped characters that need no escape.
+    const plain = Option.match(unescaped(data), { onNone: () => data, onSome: (value) => JSON.stringify(value) })
+    return whole === null ? plain.toLowerCase().includes(part) : whole.test(data)
+  }
+}
+
+export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
+  const store = yield* DeliveryStore
   const deliveries = yield* Deliveries
   const integrations = yield* OperatorIntegrations
 
@@ -95,26 +121,35 @@ export const makeSearch = Effect.gen(function* () {
     )
   }
 
+  /** Adds the beginning of the events' data to deliveries. */
+  const withExcerpts = (rows: ReadonlyArray<ListedDelivery>): Effect.Effect<ReadonlyArray<FoundOne>, StoreError> =>
+    Effect.map(store.excerpts(rows.map(({ event_id }) => event_id)), (excerpts) => {
+      const byId = new Map(excerpts.map((excerpt) => [excerpt.id, excerpt]))
+      return rows.map((row) => ({ ...row, excerpt: byId.get(row.event_id) ?? null }))
+    })
+
   const find = Effect.fnUntraced(function* (search: Search): Effect.fn.Return<Found, StoreError> {
-    const { integrations: of, limit, resource_type, since, until } = search
+    const { integrations: of, limit, resource_type, since, text, until } = search
     const wanted = of === undefined ? null : new Set(of)
     const isWanted = (one: ListedDelivery): boolean =>
       (wanted === null || wanted.has(one.integration_id)) &&
       (resource_type === undefined || one.resource_type === resource_type) &&
       (until === undefined || one.created_at < until)
-    const items: Array<ListedDelivery> = []
+    const contains = text === undefined ? () => true : matcherOf(text)
+    const items: Array<FoundOne> = []
     const start = until === undefined ? undefined : yield* placeOf(until)
     let after = search.after === undefined || (start !== undefined && start < search.after) ? start : search.after
+    const isSparse = resource_type !== undefined || text !== undefined || (of?.length ?? 0) > mostIntegrations
+    const size = isSparse ? chunk : limit + 1
     for (let seen = 0; seen < mostRead;) {
-      const size = resource_type === undefined && (of?.length ?? 0) <= mostIntegrations ? limit + 1 : chunk
       const rows = yield* read(search, after, size)
-      for (const row of rows) {
-        if (since !== undefined && row.created_at < since) return { items, next: null, searched_to: null }
-        if (!isWanted(row)) continue
+      const recent = since === undefined ? rows : rows.filter(({ created_at }) => created_at >= since)
+      for (const row of yield* withExcerpts(recent.filter(isWanted))) {
+        if (!contains(row.excerpt?.data ?? "")) continue
         if (items.length === limit) return { items, next: items.at(-1)?.id ?? null, searched_to: null }
         items.push(row)
       }
-      if (rows.length < size) return { items, next: null, searched_to: null }
+      if (recent.length < size) return { items, next: null, searched_to: null }
       seen += rows.length
       const last = rows.at(-1)
       after = last?.id
@@ -124,12 +159,11 @@ export const makeSearch = Effect.gen(function* () {
   })
 
   /**
-   * Finds the integrations whose host contains a text. `compared` is the number of compared integrations if there are
-   * more, otherwise null.
+   * Finds the integrations whose name, host or client contains a text. `compared` is the number of compared integrations
+   * if there are more, otherwise null.
    */
-  const integrationsAt = Effect.fnUntraced(function* (text: string) {
-    const part = text.toLowerCase()
-    const found: Array<IntegrationId> = []
+  const integrationsLike = Effect.fnUntraced(function* (text: string, now: number) {
+    const found: Array<IntegrationWithHealth> = []
     let after: IntegrationId | 0 = 0
     for (let looked = 0; looked < mostSurveyed; looked += surveyChunk) {
       const page: ReadonlyArray<IntegrationWithHealth | UnreadableIntegration> = yield* integrations.list({
@@ -137,17 +171,22 @@ export const makeSearch = Effect.gen(function* () {
         limit: surveyChunk
       })
       for (const one of page) {
-        if (isUnreadable(one)) after = one.id
-        else {
-          after = one.integration.id
-          if (hostOf(one.integration.configuration.url).toLowerCase().includes(part)) found.push(one.integration.id)
-        }
+        after = isUnreadable(one) ? one.id : one.integration.id
+        if (!isUnreadable(one) && (yield* isLike(one, text, now))) found.push(one)
       }
-      if (page.length < surveyChunk) return { integrations: found, compared: null }
+      if (page.length < surveyChunk) return { found, compared: null }
     }
     const more = yield* integrations.list({ after, limit: 1 })
-    return { integrations: found, compared: more.length === 0 ? null : mostSurveyed }
+    return { found, compared: more.length === 0 ? null : mostSurveyed }
   })
+
+  /** Whether the name, the host or the client of an integration contains a text. */
+  const isLike = ({ integration }: IntegrationWithHealth, text: string, now: number): Effect.Effect<boolean> =>
+    Effect.map(labels.clientOf(integration, now), (client) =>
+      `${nameOf(integration)}\n${hostOf(integration.configuration.url)}\n${client ?? ""}`
+        .toLowerCase()
+        .includes(text.toLowerCase())
+    )
 
   /** Counts the deliveries of an integration in some states that were created at a time or later, up to `mostCounted`. */
   const count = Effect.fnUntraced(function* (
@@ -172,6 +211,6 @@ export const makeSearch = Effect.gen(function* () {
     }
   })
 
-  return { count, find, integrationsAt }
+  return { count, find, integrationsLike, isLike }
 })
-export type Searcher = Effect.Success<typeof makeSearch>
+export type Searcher = Effect.Success<ReturnType<typeof makeSearch>>

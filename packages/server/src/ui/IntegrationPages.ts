@@ -42,13 +42,15 @@ import { pageOf, parseIntegrationId } from "../http/Query.ts"
 import { integrationOperations } from "../operator/IntegrationOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import type { DeliveryPages } from "./DeliveryPages.ts"
-import type { LabelMaker, Labels } from "./Labels.ts"
-import { hostOf, receiverOf, scopeName } from "./Labels.ts"
+import type { LabelMaker } from "./Labels.ts"
+import { nameOf, receiverOf, scopeName } from "./Labels.ts"
 import type { Searcher } from "./DeliverySearch.ts"
 import type { NotificationPages } from "./NotificationPages.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
+import { pathOf } from "./Parts.ts"
+import { typeName } from "./Summaries.ts"
 
 /** Number of integrations on a page, and of latest deliveries shown for each. */
 const perPage = 25
@@ -76,10 +78,6 @@ const mostPlaces = 50
 
 /** Formats a building or tenant as a query parameter, like `building-1`. */
 export const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
-
-/** Returns the path of an integration's page, below the home of the visitor's role. */
-export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string =>
-  role === "operator" ? `/integrations/${id}` : `/${id}`
 
 /**
  * Returns the user for whom an owner's change is made: the owner, or the integration's creator for the holder of a
@@ -226,17 +224,18 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
   ): Effect.Effect<Html.Html, StoreError> {
     const { language } = visit
     const { t } = language
+    const { labels } = this.#services
     const urls = items.map(({ integration }) => integration.configuration.url)
     return Effect.gen({ self: this }, function* () {
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const one of items) {
-        const { configuration, id } = one.integration
-        const { creator, place } = yield* this.#labelsOf(visit, one)
+        const { id } = one.integration
+        const { creator, place } = yield* labels.of(visit, one.integration)
         const latestOnes = yield* this.#latest(id)
         const last = latestOnes.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
         const words = latestOnes.map(({ state }) => t(`state_${state}`)).join(", ")
         rows.push([
-          Html.template`<a href="${visit.home}${pathOf(visit, id)}"><b>${receiverOf(configuration.url, urls)}</b></a><span class="under">${creator}</span>`,
+          Html.template`<a href="${visit.home}${pathOf(visit, id)}"><b>${nameOf(one.integration, urls)}</b></a><span class="under">${one.integration.name === null ? null : `${receiverOf(one.integration, urls)}, `}${creator}</span>`,
           Html.template`${Parts.health(language, one)}${one.failing === null ? null : Html.template`<span class="under">${language.html("since_then", { ago: Parts.ago(visit, one.failing.since) })}</span>`}`,
           ...(hasPlace ? [place.name] : []),
           last === null
@@ -250,11 +249,6 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
       const columns = [t("integration"), t("health"), ...(hasPlace ? [t("whose")] : []), t("last_attempt"), t("latest")]
       return Parts.table(label, columns, rows, t("no_integrations"), hasPlace ? "integrations wide" : "integrations")
     })
-  }
-
-  /** Returns the words for an integration's place and creator. */
-  #labelsOf(visit: Visit, found: IntegrationWithHealth): Effect.Effect<Labels> {
-    return this.#services.labels.of(visit.language, actorOf(visit, found).user_id, found.integration, visit.now)
   }
 
   /** Returns an integration's latest deliveries, newest first. */
@@ -282,14 +276,14 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
 
   /** Makes the page of one integration with its deliveries. `above` is an optional notice at the top. */
   onePage(visit: Visit, found: IntegrationWithHealth, above: Html.Html | null = null): PageEffect {
-    const { deliveryPages, notificationPages, types } = this.#services
+    const { deliveryPages, labels, notificationPages, types } = this.#services
     const { language, role } = visit
     const { t } = language
-    const { bindings, configuration, created_at, id } = found.integration
+    const { bindings, configuration, created_at, description, id } = found.integration
     const path = pathOf(visit, id)
-    const title = hostOf(configuration.url)
+    const title = nameOf(found.integration)
     return Effect.gen({ self: this }, function* () {
-      const { creator, place } = yield* this.#labelsOf(visit, found)
+      const { creator, place } = yield* labels.of(visit, found.integration)
       const listed = yield* deliveryPages.list(visit, {
         path,
         deliveries: role === "operator" ? "/deliveries" : `${path}/deliveries`,
@@ -310,8 +304,9 @@ ${Parts.panel(
   "integration",
   t("integration"),
   Parts.facts([
+    description === null ? null : [t("description"), Html.template`<span class="lines">${description}</span>`],
     [t("sends_to"), Html.template`<span class="mono">${configuration.url}</span>`],
-    [t("sends"), sends(language, bindings)],
+    [t("sends"), sends(language, types, bindings)],
     [t("whose"), place.name],
     [t("created"), Html.template`${Parts.at(language, created_at)} ${creator}`],
     [t("number"), String(id)]
@@ -332,7 +327,7 @@ ${role === "operator" ? null : dangerPanel(visit, found, title)}`
     const kind = "primary"
     if (integration.status === "enabled") {
       const test = testKindOf(integration, this.#services.types)
-      const type = Parts.typeName(language, test.resource_type)
+      const type = typeName(language, this.#services.types, test.resource_type)
       const text = `${t("test_ask", { type })}${test.urgent ? ` ${t("test_rings")}` : ""}`
       return Parts.ask(visit, `${path}/test`, { id: "test", label: t("test"), text, kind })
     }
@@ -471,22 +466,23 @@ ${role === "operator" ? null : dangerPanel(visit, found, title)}`
   }
 
   /** Makes the page that says how many deliveries recovering sends, before it is done. */
-  recoverPage(visit: Visit, { integration: { configuration, id } }: IntegrationWithHealth): PageEffect {
+  recoverPage(visit: Visit, found: IntegrationWithHealth): PageEffect {
     const { home, language, now, query } = visit
     const { html, number, t } = language
+    const { id } = found.integration
     const path = pathOf(visit, id)
-    const since = Parts.timeIn(query, "since") ?? now - recoverSince
+    const since = language.instant(query.get("since") ?? "") ?? now - recoverSince
     return Effect.map(this.#services.search.count(id, unacknowledged, since), ({ isCapped, n }): Shown => {
       const count = `${isCapped ? t("more_than") : ""}${number(n)}`
       const title = t("recover")
-      const send = Html.template`${Parts.hidden("since", Parts.timeText(since))}<div class="row"><button type="submit" class="primary"${n === 0 ? Html.template` disabled` : null}>${t(n === 1 ? "recover_send_one" : "recover_send_other", { n: count })}</button><a class="button quiet" href="${home}${path}">${t("cancel")}</a></div>`
+      const send = Html.template`${Parts.hidden("since", language.fieldTime(since))}<div class="row"><button type="submit" class="primary"${n === 0 ? Html.template` disabled` : null}>${t(n === 1 ? "recover_send_one" : "recover_send_other", { n: count })}</button><a class="button quiet" href="${home}${path}">${t("cancel")}</a></div>`
       return {
         title,
         place: role(visit),
-        body: Html.template`<p><a href="${home}${path}">${hostOf(configuration.url)}</a></p>
+        body: Html.template`<p><a href="${home}${path}">${nameOf(found.integration)}</a></p>
 <h1>${title}</h1>
 <section class="panel" aria-label="${title}"><p>${t("recover_ask")}</p>
-<form method="get" action="${home}${path}/recover" class="filters">${Parts.field("since", t("since"), (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${Parts.timeText(since)}" required>`)}<button type="submit" class="quiet">${t("count")}</button></form>
+<form method="get" action="${home}${path}/recover" class="filters">${Parts.field("since", t("since"), (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${language.fieldTime(since)}" required>`)}<button type="submit" class="quiet">${t("count")}</button></form>
 <p>${html(n === 1 ? "recover_count_one" : "recover_count_other", { n: Html.template`<b>${count}</b>`, time: Parts.at(language, since) })}</p>
 ${Parts.form(visit, `${path}/recover`, send)}</section>`
       }
@@ -494,7 +490,7 @@ ${Parts.form(visit, `${path}/recover`, send)}</section>`
   }
 
   #recover(visit: Visit, { integration: { id } }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
-    const since = Parts.timeIn(fields, "since")
+    const since = visit.language.instant(fields.get("since") ?? "")
     if (since === undefined) return Parts.formFailure(422, "invalid", "Invalid time", { key: "no_time" })
     return Effect.map(this.#services.deliveries.recover(id, since), (n) =>
       seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
@@ -605,7 +601,7 @@ const overridesPanel = (visit: Visit, { integration }: IntegrationWithHealth, ty
   const retryFields = [...types.keys()].map((type) =>
     Parts.field(
       `retry-${type}`,
-      t("retry", { type: Parts.typeName(visit.language, type) }),
+      t("retry", { type: typeName(visit.language, types, type) }),
       (attributes) =>
         Html.template`<input type="text" ${attributes} value="${delaysOf(retry[type])}" placeholder="${t("as_everywhere")}">`,
       t("retry_hint")
@@ -621,8 +617,11 @@ ${Parts.form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "field
   )
 }
 
-/** Describes the bindings of an integration in words. */
-const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>
+/** Describes the bindings of an integration in words. Names actions only of types that have several. */
+const sends = (language: Visit["language"], types: Services["types"], bindings: Integration["bindings"]): string =>
   bindings
-    .map(({ actions, resource_type }) => `${Parts.typeName(language, resource_type)} (${actions.join(", ")})`)
+    .map(({ actions, resource_type }) => {
+      const name = typeName(language, types, resource_type)
+      return (types.get(resource_type)?.actions.length ?? 1) > 1 ? `${name} (${actions.join(", ")})` : name
+    })
     .join(", ")

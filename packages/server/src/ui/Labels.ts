@@ -4,8 +4,9 @@
  * Names are no condition of anything. If the directory fails or is slow, pages show ids instead.
  */
 import type { Actor, Integration, Scope, UserId } from "@doorhook/core"
-import { Clients, ownPages, RecentMap, ScopeReader } from "@doorhook/core"
+import { Clients, creatingClient, RecentMap, ScopeReader } from "@doorhook/core"
 import { Effect } from "effect"
+import type { Visit } from "./Parts.ts"
 import type { Language } from "./Texts.ts"
 
 /** Longest wait for the directory, in milliseconds. */
@@ -86,17 +87,30 @@ export const makeLabels = Effect.gen(function* () {
           ...found.tenants.map(({ id }): Scope => ({ type: "tenant", id }))
         ].map((scope) => ({ scope, ...describe(language, found, scope) }))
       ),
-    /** Returns the names of an integration, as the directory gives them to a user with the right to it. */
-    of: (language: Language, user: UserId, { created_by, scope }: Integration, now: number): Effect.Effect<Labels> =>
+    /** Returns the time zone of a user's first building; null if unknown. */
+    zoneOf: (user: UserId, now: number) =>
+      Effect.map(places(user, now), ({ buildings: [first] }) => first?.time_zone ?? null),
+    /** Returns the words for an integration's place and creator, as the directory gives them to somebody with the right. */
+    of: ({ actor, language, now }: Visit, { created_by, scope }: Integration): Effect.Effect<Labels> =>
       Effect.gen(function* () {
-        const place = describe(language, yield* places(user, now), scope)
-        if (created_by.client_id === ownPages) return { place, creator: language.t("by_owner") }
-        const name = yield* client(created_by.client_id, now)
+        const found = yield* places(actor?.user_id ?? created_by.user_id, now)
+        const place = describe(language, found, scope)
+        const id = creatingClient({ created_by })
+        if (id === null) return { place, creator: language.t("by_owner") }
+        const name = yield* client(id, now)
         return { place, creator: name === null ? language.t("by_deleted") : language.t("by_client", { client: name }) }
-      })
+      }),
+    /** Returns the name of the client that created an integration; null if the client no longer exists. */
+    clientOf: (integration: Integration, now: number): Effect.Effect<string | null> => {
+      const id = creatingClient(integration)
+      return id === null ? Effect.succeed(null) : client(id, now)
+    }
   }
 })
 export type LabelMaker = Effect.Success<typeof makeLabels>
+
+/** Returns the host in a URL. */
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
 
 /** Returns a receiver as host and path, without the query, which may contain a secret. */
 const withPath = (url: string): string => {
@@ -104,13 +118,14 @@ const withPath = (url: string): string => {
   return parsed === null ? url : `${parsed.host}${parsed.pathname === "/" ? "" : parsed.pathname}`
 }
 
-/** Returns the host in a URL. */
-export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
-
-/** Returns a short name of a receiver: its host, with the path if another integration in the list has the same host. */
-export const receiverOf = (url: string, others: Iterable<string>): string => {
+/** Returns a receiver's host, with the path if another integration in the list has the same host. */
+export const receiverOf = ({ configuration: { url } }: Integration, among: Iterable<string> = []): string => {
   const host = hostOf(url)
   let same = 0
-  for (const other of others) if (hostOf(other) === host) same += 1
+  for (const other of among) if (hostOf(other) === host) same += 1
   return same > 1 ? withPath(url) : host
 }
+
+/** Returns the name of an integration, or else its receiver. */
+export const nameOf = (integration: Integration, among: Iterable<string> = []): string =>
+  integration.name ?? receiverOf(integration, among)

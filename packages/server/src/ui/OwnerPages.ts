@@ -9,6 +9,10 @@ import type {
   Integration,
   InvalidInput,
   LimitReached,
+  Problem,
+  ResourceType,
+  ResourceTypeDefinition,
+  ResourceTypeTable,
   Scope,
   Signing,
   IntegrationWithHealth
@@ -20,6 +24,7 @@ import {
   Html,
   Integrations,
   integrationType,
+  labelOf,
   parsePositiveInt,
   ServiceKey,
   Signature,
@@ -32,11 +37,15 @@ import { Base64Url } from "effect/encoding"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
-import { actorOf, keyOf, patchOf, pathOf } from "./IntegrationPages.ts"
+import { actorOf, keyOf, patchOf } from "./IntegrationPages.ts"
+import { pathOf } from "./Parts.ts"
 import type { LabelMaker } from "./Labels.ts"
+import { nameOf } from "./Labels.ts"
 import { seeOther } from "./Page.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
+import { typeName } from "./Summaries.ts"
+import { formatJson } from "./Payload.ts"
 import type { Snippet } from "./Snippets.ts"
 import { keySnippets, snippets } from "./Snippets.ts"
 import type { Language, TextKey } from "./Texts.ts"
@@ -44,6 +53,8 @@ import type { Language, TextKey } from "./Texts.ts"
 /** Values entered in the integration form. */
 interface Entered {
   readonly url: string
+  readonly name: string
+  readonly description: string
   readonly bindings: ReadonlyArray<Binding>
 }
 
@@ -74,76 +85,79 @@ export class OwnerPages {
     this.#services = services
   }
 
-  /** Makes the page with the empty form for a new integration. All events are selected. */
+  /** Makes the page with the empty form for a new integration. No event is selected, because data leaves the house. */
   emptyPage(visit: Visit, actor: Actor): PageEffect {
-    const { crypto, types } = this.#services
-    return this.#newPage(visit, actor, {
-      key: Base64Url.encode(crypto.randomBytes(18)),
-      place: visit.query.get("place") ?? "",
-      url: "",
-      bindings: [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
-    })
+    const key = Base64Url.encode(this.#services.crypto.randomBytes(18))
+    const place = visit.query.get("place") ?? ""
+    return this.#newPage(visit, actor, { key, place, url: "", name: "", description: "", bindings: [] })
   }
 
-  /** Makes the page with the form for a new integration, the values entered before, and the problem with them. */
+  /** Makes the page with the form for a new integration, the values entered before, and the problems with them. */
   #newPage(
     visit: Visit,
     actor: Actor,
     entered: Entered & { readonly place: string; readonly key: string },
-    problem: Html.Html | null = null
+    problems: FormProblems = none
   ): Effect.Effect<Shown, KnownError> {
     const { t } = visit.language
     return Effect.map(this.#services.labels.placesOf(visit.language, actor), (places) => {
       const options = places.map(({ name, scope }) => [keyOf(scope), name] as const)
-      const fields = Html.template`${Parts.hidden("key", entered.key)}${Parts.field("place", t("place"), (attributes) => Parts.select(attributes, options, entered.place))}${this.#fields(visit, entered)}<button type="submit">${t("create")}</button>`
-      return {
-        title: t("new_integration"),
+      const fields = Html.template`${Parts.hidden("key", entered.key)}${Parts.field("place", t("place"), (attributes) => Parts.select(attributes, options, entered.place))}${this.#fields(visit, entered, problems)}<div class="row"><button type="submit" class="primary">${t("create")}</button><a class="button quiet" href="${visit.home}">${t("cancel")}</a></div>`
+      const form = Html.template`<section class="panel" aria-label="${t("new_integration")}">${Parts.form(visit, "/new", fields, "fields")}</section>`
+      return this.#formPage(visit, t("new_integration"), problems, {
         place: "/new",
-        status: problem === null ? 200 : 422,
-        body: Html.template`<h1>${t("new_integration")}</h1>
-${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Html.template`<section class="panel" aria-label="${t("new_integration")}">${Parts.form(visit, "/new", fields, "fields")}</section>`}`
-      }
+        form: options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : form
+      })
     })
   }
 
   /** Makes the page with the form for an integration's URL and bindings. */
   editPage(visit: Visit, { integration }: IntegrationWithHealth): Shown {
-    const { bindings, configuration } = integration
-    return this.#editPage(visit, integration, { url: configuration.url, bindings })
+    const { bindings, configuration, description, name } = integration
+    const entered = { url: configuration.url, name: name ?? "", description: description ?? "", bindings }
+    return this.#editPage(visit, integration, entered, none)
   }
 
-  #editPage(
-    visit: Visit,
-    { id, version }: Pick<Integration, "id" | "version">,
-    entered: Entered,
-    problem: Html.Html | null = null
-  ): Shown {
-    const base = visit.home
+  #editPage(visit: Visit, integration: Integration, entered: Entered, problems: FormProblems): Shown {
     const { t } = visit.language
-    const path = pathOf(visit, id)
-    const fields = Html.template`${Parts.hidden("version", String(version))}${this.#fields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
+    const path = pathOf(visit, integration.id)
+    const fields = Html.template`${Parts.hidden("version", String(integration.version))}${this.#fields(visit, entered, problems)}<div class="row"><button type="submit" class="primary">${t("save")}</button><a class="button quiet" href="${visit.home}${path}">${t("cancel")}</a></div>`
+    const form = Html.template`<section class="panel" aria-label="${t("edit")}">${Parts.form(visit, `${path}/edit`, fields, "fields")}</section>`
+    return this.#formPage(visit, t("edit_title", { name: nameOf(integration) }), problems, { place: "", form })
+  }
+
+  /** Makes a page with a form, and with the problems that belong to no field. */
+  #formPage(
+    { language: { t } }: Visit,
+    title: string,
+    problems: FormProblems,
+    { form, place }: { readonly form: Html.Html; readonly place: string }
+  ): Shown {
+    const isRefused = problems !== none
     return {
-      title: t("edit_title", { id }),
-      place: "",
-      status: problem === null ? 200 : 422,
-      body: Html.template`<h1>${t("edit_title", { id })}</h1>
-${problem}<section class="panel" aria-label="${t("edit")}">${Parts.form(visit, `${path}/edit`, fields, "fields")}</section>`
+      title: isRefused ? t("error_title", { title }) : title,
+      place,
+      status: isRefused ? 422 : 200,
+      body: Html.template`<h1>${title}</h1>
+${problems.other === null ? null : Parts.alert(problems.other)}${form}`
     }
   }
 
-  /** Makes the fields for an integration's URL and bindings. */
-  #fields({ language, language: { t } }: Visit, { bindings, url }: Entered): Html.Html {
-    const isBound = (type: string, action: string): boolean =>
-      bindings.some(({ actions, resource_type }) => resource_type === type && actions.includes(action))
-    const boxes = [...this.#services.types].flatMap(([type, { actions }]) =>
-      actions.map(
-        (action) =>
-          Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${isBound(type, action) ? Html.template` checked` : null}> ${Parts.typeName(language, type)}${actions.length === 1 ? null : ` (${action})`}</label>\n`
-      )
-    )
-    return Html.template`${Parts.field("url", t("url"), (attributes) => Html.template`<input type="url" ${attributes} value="${url}" required class="wide" autocomplete="off" autocapitalize="none" spellcheck="false">`, t("url_hint"))}<fieldset><legend>${t("which_events")}</legend>
-${boxes}</fieldset>
-`
+  /** Makes the fields for an integration's name, URL, bindings and description. */
+  #fields({ language }: Visit, { bindings, description, name, url }: Entered, problems: FormProblems): Html.Html {
+    const { types } = this.#services
+    const { t } = language
+    const nameField = (attributes: Html.Html) =>
+      Html.template`<input type="text" ${attributes} value="${name}" autocomplete="off">`
+    const urlField = (attributes: Html.Html) =>
+      Html.template`<input type="url" ${attributes} value="${url}" required placeholder="https://" autocomplete="off" autocapitalize="none" spellcheck="false">`
+    const descriptionField = (attributes: Html.Html) =>
+      Html.template`<textarea ${attributes} rows="2">${description}</textarea>`
+    const described = problems.bindings === null ? null : Html.template` aria-describedby="${boxName}-problem"`
+    const choices = [...types].map(([type, definition]) => typeChoice(language, types, type, definition, bindings))
+    return Html.template`${Parts.field("name", t("name"), nameField, t("name_hint"), problems.name)}${Parts.field("url", t("url"), urlField, t("url_hint"), problems.url)}<fieldset${described}><legend>${t("which_events")}</legend>
+${Parts.problemText(boxName, problems.bindings)}${choices}</fieldset>
+${Parts.field("description", t("description"), descriptionField, t("description_hint"), problems.description)}`
   }
 
   /** Reads the values of the integration form. */
@@ -153,7 +167,8 @@ ${boxes}</fieldset>
       const actions = chosen.flatMap(([name, action]) => (name === type && action !== undefined ? [action] : []))
       return actions.length === 0 ? [] : [{ resource_type: type, actions }]
     })
-    return { url: (fields.get("url") ?? "").trim(), bindings }
+    const text = (name: string): string => (fields.get(name) ?? "").trim()
+    return { url: text("url"), name: text("name"), description: text("description"), bindings }
   }
 
   /**
@@ -189,8 +204,8 @@ ${boxes}</fieldset>
   edit(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const { id, scope } = found.integration
     const entered = this.#enteredIn(fields)
-    const { bindings, configuration } = attributesOf(entered)
-    const document = patchOf(id, { configuration: { url: configuration.url }, bindings })
+    const { integrator: _, ...changes } = attributesOf(entered)
+    const document = patchOf(id, changes)
     const changed = this.#services.integrations.patch(actorOf(visit, found), scope, id, document, expected(fields))
     return Effect.matchEffect(changed, {
       onFailure: (error): PageEffect =>
@@ -259,11 +274,44 @@ const scopeOf = (key: string): Scope | null => {
   return null
 }
 
-const attributesOf = ({ bindings, url }: Entered) => ({
+const attributesOf = ({ bindings, description, name, url }: Entered) => ({
   integrator: "webhook" as const,
   configuration: { url, method: "post" as const },
+  name,
+  description,
   bindings
 })
+
+/** Makes the checkboxes of a resource type, with what the type means and a sample. */
+const typeChoice = (
+  language: Language,
+  types: ResourceTypeTable,
+  type: ResourceType,
+  { actions, description, example }: ResourceTypeDefinition,
+  bindings: ReadonlyArray<Binding>
+): Html.Html => {
+  const { t } = language
+  const bound = bindings.find(({ resource_type }) => resource_type === type)?.actions ?? []
+  const title = typeName(language, types, type)
+  const about = type === "call" || type === "access_log" ? t(`about_${type}`) : (description ?? null)
+  const box = (action: string, words: Html.Part) =>
+    Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${bound.includes(action) ? Html.template` checked` : null}> <span>${words}</span></label>\n`
+  const [only] = actions
+  const sample = example === undefined ? null : formatJson(JSON.stringify(example))
+  return Html.template`<div class="choice">${
+    actions.length === 1 && only !== undefined
+      ? box(
+          only,
+          Html.template`<b>${title}</b>${about === null ? null : Html.template`<span class="under">${about}</span>`}`
+        )
+      : Html.template`<p><b>${title}</b>${about === null ? null : Html.template`<span class="under">${about}</span>`}</p>${actions.map((action) => box(action, labelOf(action)))}`
+  }${
+    sample === null
+      ? null
+      : Html.template`<details id="sample-${type}"><summary>${t("sample")}<span class="hidden"> ${title}</span></summary><pre tabindex="0" aria-label="${t("sample")} ${title}">${sample}</pre></details>`
+  }</div>
+`
+}
 
 /** Returns the version that the integration had when the form was shown; null to accept any version. */
 const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
@@ -271,18 +319,46 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** Makes the alert above the form. A problem with the bindings is shown as a text about the checkboxes. */
-const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): Html.Html =>
-  Parts.alert(
-    Parts.problemList(
-      language,
-      error._tag === "InvalidInput"
-        ? error.problems.map((problem) =>
-            problem.pointer === "/data/attributes/bindings" ? { ...problem, said: { key: "no_events" } } : problem
-          )
-        : [{ detail: error.message, said: error.said }]
-    )
-  )
+/** The problems with a form, by field. `other` are those that belong to none. */
+type FormProblems = Readonly<Record<"name" | "url" | "bindings" | "description" | "other", Html.Html | null>>
+
+const none: FormProblems = { name: null, url: null, bindings: null, description: null, other: null }
+
+/** Returns the field that a problem in the document is about. */
+const fieldOf = (pointer: string): keyof FormProblems => {
+  const path = pointer.replace("/data/attributes/", "")
+  if (path.startsWith("configuration")) return "url"
+  if (path.startsWith("bindings")) return "bindings"
+  return path === "name" || path === "description" ? path : "other"
+}
+
+/** Sorts the problems with a form by field, in the words of an owner. */
+const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): FormProblems => {
+  if (error._tag === "LimitReached")
+    return { ...none, other: Parts.problemList(language, [{ detail: error.message, said: error.said }]) }
+  const inWords = (problem: Problem, of: keyof FormProblems): Parameters<typeof Parts.problemList>[1][number] => {
+    if (of === "bindings") return { ...problem, said: { key: "no_events" } }
+    return problem.said?.key === "url_refused_address"
+      ? { ...problem, said: { ...problem.said, key: "url_refused_owner" } }
+      : problem
+  }
+  const of = (name: keyof FormProblems): Html.Html | null => {
+    const found = error.problems.filter(({ pointer }) => fieldOf(pointer) === name)
+    return found.length === 0
+      ? null
+      : Parts.problemList(
+          language,
+          found.map((problem) => inWords(problem, name))
+        )
+  }
+  return {
+    name: of("name"),
+    url: of("url"),
+    bindings: of("bindings"),
+    description: of("description"),
+    other: of("other")
+  }
+}
 
 /** Makes the only page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
@@ -297,7 +373,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
 <p>${t("secret_once")}</p>
 <code id="secret">${Redacted.value(integration.signing_secret)}</code>
 <p class="row">${Parts.copyButton(visit.language, "secret")}
-<a class="button" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
+<a class="button primary" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
   }
 }
 

@@ -66,6 +66,8 @@ export interface PageContent {
   readonly header?: (brand: Html.Html | null) => Html.Html
   /** Path of the page's script; by default no script runs. */
   readonly script?: string
+  /** Time zone of the page's times (IANA name). */
+  readonly zone?: string
   /** Whether the page is wide, for lists. By default, the page has the width of a form. */
   readonly wide?: boolean
   /** Interval at which the script refreshes the page, in seconds; by default never. */
@@ -119,13 +121,13 @@ export const makePages = Effect.gen(function* () {
     })
   }
 
-  const documentOf = ({ body, header, lang, refresh, script, title }: PageContent, style: string): string =>
+  const documentOf = ({ body, header, lang, refresh, script, title, zone }: PageContent, style: string): string =>
     Html.page({
       title,
       lang,
       style,
       head: script === undefined ? undefined : Html.template`<script src="${script}" defer></script>\n`,
-      body: Html.template`${header?.(brand) ?? null}<main id="main" tabindex="-1"${refresh === undefined ? null : Html.template` data-refresh="${refresh}"`}>
+      body: Html.template`${header?.(brand) ?? null}<main id="main" tabindex="-1"${zone === undefined ? null : Html.template` data-zone="${zone}"`}${refresh === undefined ? null : Html.template` data-refresh="${refresh}"`}>
 ${header === undefined ? brand : null}${body}
 </main>`
     }).toString()

@@ -1,8 +1,8 @@
 /**
  * Building blocks of pages: the visit, the frame, and HTML that several pages share.
  */
-import type { Actor, IntegrationId, LastAttempt, ResourceType, IntegrationWithHealth } from "@doorhook/core"
-import { Html, isoOf, labelOf } from "@doorhook/core"
+import type { Actor, IntegrationId, LastAttempt, IntegrationWithHealth } from "@doorhook/core"
+import { Html, isoOf } from "@doorhook/core"
 import type { Effect } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, PageSentence, RequestFailure } from "../http/Failures.ts"
@@ -11,7 +11,7 @@ import type { Answer, Params } from "../http/Route.ts"
 import type { PageContent } from "./Page.ts"
 import { formTokenField } from "./Session.ts"
 import type { Language, TextKey } from "./Texts.ts"
-import { english } from "./Texts.ts"
+import { english, isZone } from "./Texts.ts"
 
 /** A request for a page by a visitor who may open the page. */
 export interface Visit {
@@ -29,11 +29,21 @@ export interface Visit {
   readonly actor: Actor | null
   /** The integration that a link opened, and the link's expiry; null without a link. */
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
+  /** Time zone of the browser; null if its script has not set it. */
+  readonly zone: string | null
   /** Whether the visitor signed in to doorhook, and can therefore sign out. */
   readonly canSignOut: boolean
   /** Time of the request, in milliseconds since the epoch. */
   readonly now: number
 }
+
+/** Returns the path of an integration's page, below the home of the visitor's role. */
+export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string =>
+  role === "operator" ? `/integrations/${id}` : `/${id}`
+
+/** Shows times in the zone of a building, unless the browser's zone is known. */
+export const inZoneOf = (visit: Visit, zone: string | null): Visit =>
+  visit.zone !== null || zone === null || !isZone(zone) ? visit : { ...visit, language: visit.language.inZone(zone) }
 
 /** Contents of a page within its frame. */
 export interface Shown {
@@ -72,6 +82,7 @@ export const framed = (visit: Visit, { body, place, refresh, title, ...answer }:
   return {
     title: `${title} - ${of}`,
     lang,
+    zone: language.zone,
     wide: true,
     script: `${home}/live.js`,
     ...(refresh !== undefined && { refresh }),
@@ -189,16 +200,26 @@ export const loginFields = ({ t }: Language, login: string, problem: string | nu
 `
 }
 
-/** Makes a field with its label above it and a hint below it. */
+/** Makes a field with its label above it, and a hint and the problem with its value below it. */
 export const field = (
   id: string,
   label: string,
   control: (attributes: Html.Html) => Html.Html,
-  hint: string | null = null
-): Html.Html => Html.template`<div class="field"><label for="${id}">${label}</label>
-${control(Html.template`id="${id}" name="${id}"${hint === null ? null : Html.template` aria-describedby="${id}-hint"`}`)}
-${hint === null ? null : Html.template`<p class="muted" id="${id}-hint">${hint}</p>`}</div>
+  hint: string | null = null,
+  problem: Html.Html | null = null
+): Html.Html => {
+  const below = [...(problem === null ? [] : [`${id}-problem`]), ...(hint === null ? [] : [`${id}-hint`])]
+  const described = below.length === 0 ? null : Html.template` aria-describedby="${below.join(" ")}"`
+  const invalid = problem === null ? null : Html.template` aria-invalid="true" autofocus`
+  return Html.template`<div class="field"><label for="${id}">${label}</label>
+${control(Html.template`id="${id}" name="${id}"${described}${invalid}`)}
+${problemText(id, problem)}${hint === null ? null : Html.template`<p class="muted" id="${id}-hint">${hint}</p>`}</div>
 `
+}
+
+/** Makes the text about the problem with the value of a field. */
+export const problemText = (id: string, problem: Html.Html | null): Html.Html | null =>
+  problem === null ? null : Html.template`<p class="problem" id="${id}-problem">${problem}</p>`
 
 /** Makes a drop-down list. Each option is a value and its label. */
 export const select = (
@@ -238,16 +259,6 @@ export const formFailure = (
 /** Makes a button that copies the text of the element with this id. The script reveals the button. */
 export const copyButton = ({ t }: Language, id: string): Html.Html =>
   Html.template`<button type="button" class="quiet" data-copy="${id}" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>`
-
-/** Reads a time in UTC from a form field, which has no time zone. */
-export const timeIn = (fields: URLSearchParams, name: string): number | undefined => {
-  const text = fields.get(name) ?? ""
-  const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
-  return Number.isNaN(millis) ? undefined : millis
-}
-
-/** Formats a time for such a field. */
-export const timeText = (millis: number): string => isoOf(millis).slice(0, 16)
 
 /** Makes the heading of a page, with a line below it, and with states and actions beside it. */
 export const heading = (title: string, below: Html.Part, beside: Html.Html): Html.Html =>
@@ -315,12 +326,6 @@ export const ago = ({ language, now }: Visit, millis: number): Html.Html =>
 /** Makes a colored label. `kind` determines the color. */
 export const badge = (kind: string, words: string): Html.Html =>
   Html.template`<span class="state ${kind}">${words}</span>`
-
-/** Returns a readable name of a resource type. */
-export const typeName = ({ t }: Language, type: ResourceType | null): string => {
-  if (type === null) return t("type_unknown")
-  return type === "call" || type === "access_log" ? t(`type_${type}`) : labelOf(type)
-}
 
 /** Makes a badge with the outcome of an attempt. */
 export const outcomeBadge = (

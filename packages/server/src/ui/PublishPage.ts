@@ -11,6 +11,7 @@ import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
+import { typeName } from "./Summaries.ts"
 
 /** Returns the initial values of the form. */
 const sample = (now: number) => ({
@@ -54,7 +55,7 @@ export const makePublishPages = Effect.gen(function* () {
     const { language } = visit
     const { t } = language
     const kinds = [...types].flatMap(([type, { actions }]) =>
-      actions.map((action) => [`${type} ${action}`, `${Parts.typeName(language, type)}: ${action}`] as const)
+      actions.map((action) => [`${type} ${action}`, `${typeName(language, types, type)}: ${action}`] as const)
     )
     const fields = Html.template`${Parts.field("kind", t("type"), (attributes) => Parts.select(attributes, kinds, entered.kind))}${Parts.field("building_id", t("building_id"), (attributes) => Html.template`<input type="text" inputmode="numeric" ${attributes} value="${entered.building_id}" required>`)}${Parts.field("tenant_ids", t("tenant_ids"), (attributes) => Html.template`<input type="text" ${attributes} value="${entered.tenant_ids}">`, t("tenant_ids_hint"))}${Parts.field("data", t("data"), (attributes) => Html.template`<textarea ${attributes} rows="12" class="mono" required spellcheck="false">${entered.data}</textarea>`)}<button type="submit">${t("publish_button")}</button>`
     return {

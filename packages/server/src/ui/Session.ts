@@ -13,6 +13,7 @@ import { Cookies } from "effect/http"
 import type { Exchange } from "../http/Exchange.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
+import { isZone } from "./Texts.ts"
 import { OperatorKey } from "../operator/OperatorKey.ts"
 
 /** How long a session lasts, in milliseconds. */
@@ -27,6 +28,12 @@ const areEqual = (given: string, genuine: string): boolean =>
 
 /** Returns the value of a cookie in a request; undefined if the cookie is missing. */
 const cookieOf = (x: Exchange, name: string): string | undefined => Cookies.parseHeader(x.header("cookie") ?? "")[name]
+
+/** Returns the time zone that the script has set in this browser; null if it is missing or unknown here. */
+export const zoneOf = (x: Exchange): string | null => {
+  const name = cookieOf(x, "doorhook_zone") ?? ""
+  return /^[\w+/-]{1,64}$/.test(name) && isZone(name) ? name : null
+}
 
 /** Returns the path of the public URL, under which the service is mounted; empty at the root. */
 export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")

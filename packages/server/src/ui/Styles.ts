@@ -65,6 +65,13 @@ h3 { margin: 1.25rem 0 .5rem; font-size: 1rem }
 .fields { max-width: 44rem }
 fieldset { margin: 0 0 1rem; padding: .5rem 1rem; border: 1px solid var(--rule); border-radius: .5rem }
 legend { padding: 0 .25rem; font-weight: 600 }
+.problem { margin: .375rem 0 0; color: var(--alert); font-weight: 600 }
+[aria-invalid] { border-color: var(--alert) !important; border-width: 2px !important }
+.choice { padding: .625rem 0; border-bottom: 1px solid var(--rule) }
+.choice:last-child { border-bottom: 0 }
+.choice > p { margin: 0 }
+.choice > details { margin: 0 0 0 2.25rem }
+.lines { white-space: pre-line }
 .box { display: flex; gap: .75rem; align-items: center; min-height: 2.75rem; margin: 0; font-weight: 400 }
 .dialog { width: min(32rem, calc(100vw - 2rem)); margin: auto; padding: 1.5rem; border: 1px solid var(--rule);
   border-radius: .75rem; background: var(--card); color: var(--text); white-space: normal;

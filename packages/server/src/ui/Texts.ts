@@ -4,9 +4,9 @@
  *
  * The tables include core's sentences, for example why a delivery failed or what is wrong with a URL.
  */
-import { Html, isoOf } from "@doorhook/core"
+import { Html, isoOf, RecentMap } from "@doorhook/core"
 import type { SentenceValue } from "@doorhook/core"
-import { Context, Record, Schema, Struct } from "effect"
+import { Context, Record, Result, Schema, Struct } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { PageSentence } from "../http/Failures.ts"
 import { de } from "./texts/de.ts"
@@ -51,8 +51,18 @@ export interface Language {
   /** Formats a number of things, like `2 attempts`. */
   readonly count: (key: CountKey, n: number) => string
   readonly number: (n: number) => string
-  /** Formats a time in UTC, because the visitor's time zone is unknown. */
+  /** Time zone of all times (IANA name). */
+  readonly zone: string
+  /** Returns the same language with times in another zone. */
+  readonly inZone: (zone: string) => Language
+  /** Formats a time with its date and zone. */
   readonly time: (millis: number) => string
+  /** Formats a time as hours and minutes. */
+  readonly clock: (millis: number) => string
+  /** Formats a time for a field of a form, which has no zone. */
+  readonly fieldTime: (millis: number) => string
+  /** Reads a time from a field of a form. Undefined if the text is no time. */
+  readonly instant: (text: string) => number | undefined
   /** Formats the distance of a time from now, like `5 min. ago` or `in 5 min.`. */
   readonly ago: (millis: number, now: number) => string
   readonly duration: (millis: number) => string
@@ -73,10 +83,57 @@ const inUnits = (millis: number): readonly [number, "millisecond" | "second" | "
   return [Math.round(seconds / 86_400), "day"]
 }
 
+/** Whether a time zone is known here. */
+export const isZone = (name: string): boolean =>
+  Result.isSuccess(Result.try(() => new Intl.DateTimeFormat("en", { timeZone: name })))
+
+/** Makes the conversions between instants and the local times of a zone. */
+const zoneTimes = (zone: string): Pick<Language, "fieldTime" | "instant"> => {
+  const format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" })
+  /** Difference of local time from UTC, in milliseconds. */
+  const offsetAt = (millis: number): number => {
+    const name = format.formatToParts(millis).find(({ type }) => type === "timeZoneName")?.value ?? ""
+    const [, sign = "+", hours = "0", minutes = "0"] = /GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []
+    return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+  }
+  return {
+    fieldTime: (millis) => isoOf(millis + offsetAt(millis)).slice(0, 16),
+    instant: (text) => {
+      const local = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
+      if (Number.isNaN(local)) return undefined
+      // The offset at the instant can differ from the one at the first guess, when clocks change that day.
+      return local - offsetAt(local - offsetAt(local))
+    }
+  }
+}
+
+/** Maximum number of zones whose formats are kept for a language. */
+const mostZones = 100
+
 const makeLanguage = (lang: string, texts: Texts): Language => {
+  const zones = new RecentMap<string, Language>(mostZones)
+  const inZone = (zone: string): Language => {
+    const known = zones.get(zone) ?? makeZonedLanguage(lang, texts, zone, inZone)
+    zones.set(zone, known)
+    return known
+  }
+  return inZone("UTC")
+}
+
+const makeZonedLanguage = (lang: string, texts: Texts, zone: string, inZone: Language["inZone"]): Language => {
   const numbers = new Intl.NumberFormat(lang)
   const plurals = new Intl.PluralRules(lang)
-  const times = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
+  const times = new Intl.DateTimeFormat(lang, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZone: zone,
+    timeZoneName: "short"
+  })
+  const clocks = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone })
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "short" })
   const t = (key: TextKey, values: Values = {}): string =>
     texts[key].replaceAll(new RegExp(placeholder, "g"), (whole, name: string) => String(values[name] ?? whole))
@@ -84,7 +141,7 @@ const makeLanguage = (lang: string, texts: Texts): Language => {
     const pieces = texts[key].split(placeholder)
     return Html.template`${pieces.map((piece, at) => Html.template`${at % 2 === 0 ? piece : (parts[piece] ?? null)}`)}`
   }
-  const time = (millis: number): string => `${times.format(millis)} UTC`
+  const time = (millis: number): string => times.format(millis)
   const duration = (millis: number): string => {
     const [value, unit] = inUnits(millis)
     return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "short" }).format(value)
@@ -111,7 +168,11 @@ const makeLanguage = (lang: string, texts: Texts): Language => {
     say: (said) => Html.template`${said.map((one, at) => Html.template`${at === 0 ? "" : " "}${sayOne(one)}`)}`,
     count: (key, n) => t(plurals.select(n) === "one" ? `${key}_one` : `${key}_other`, { n: numbers.format(n) }),
     number: (n) => numbers.format(n),
+    zone,
+    inZone,
     time,
+    clock: (millis) => clocks.format(millis),
+    ...zoneTimes(zone),
     ago: (millis, now) => {
       const [value, unit] = inUnits(Math.abs(millis - now))
       if (unit === "millisecond") return t("now")

@@ -23,14 +23,14 @@ import type { Answer, Face, Method, Params, Route } from "../http/Route.ts"
 import { ClientPages } from "./ClientPages.ts"
 import { deliveriesIn, DeliveryPages } from "./DeliveryPages.ts"
 import { makeSearch } from "./DeliverySearch.ts"
-import { IntegrationPages, pathOf } from "./IntegrationPages.ts"
+import { IntegrationPages } from "./IntegrationPages.ts"
 import { makeLabels } from "./Labels.ts"
 import { liveScript, makePages, seeOther } from "./Page.ts"
 import { NotificationPages } from "./NotificationPages.ts"
 import { makeOverview } from "./Overview.ts"
 import { OwnerPages } from "./OwnerPages.ts"
 import type { PageEffect, Shown, Visit } from "./Parts.ts"
-import { after, failurePage, formFailure, framed, messagePage } from "./Parts.ts"
+import { after, inZoneOf, pathOf, failurePage, formFailure, framed, messagePage } from "./Parts.ts"
 import { makePublishPages } from "./PublishPage.ts"
 import type { Role, Visitor } from "./Visitors.ts"
 import { maxFormBytes, Visitors } from "./Visitors.ts"
@@ -55,15 +55,16 @@ const forged = formFailure(403, "forbidden", "Nothing was done", { key: "form_ex
 
 const componentsOf = Effect.gen(function* () {
   const labels = yield* makeLabels
-  const search = yield* makeSearch
+  const search = yield* makeSearch(labels)
   const notifications = yield* NotificationPages.make
-  const deliveries = yield* DeliveryPages.make(search)
+  const deliveries = yield* DeliveryPages.make({ labels, search })
   const others = { labels, search, deliveryPages: deliveries, notificationPages: notifications }
   return {
     clients: yield* ClientPages.make,
     deliveries,
     integration: yield* IntegrationPages.make(others),
     integrations: yield* OperatorIntegrations,
+    labels,
     notifications,
     now: yield* storeTime,
     overview: yield* makeOverview(notifications),
@@ -208,7 +209,7 @@ class Ui {
   }
 
   #ownerRoute(method: "GET" | "POST", path: string, run: Run): Route {
-    const { pages, visitors } = this.#of
+    const { labels, pages, visitors } = this.#of
     return {
       method,
       path: `/portal${path}`,
@@ -221,7 +222,9 @@ class Ui {
           const visitor = holder ?? (yield* visitors.owner(x))
           if (visitor === null) return yield* visitors.askToSignIn("owner", x)
           if ("status" in visitor) return visitor
-          return yield* this.#carryOut(yield* this.#visitOf("owner", x, params, visitor), method, run)
+          const visit = yield* this.#visitOf("owner", x, params, visitor)
+          const zone = visitor.actor === null ? null : yield* labels.zoneOf(visitor.actor.user_id, visit.now)
+          return yield* this.#carryOut(inZoneOf(visit, zone), method, run)
         })
     }
   }
@@ -233,7 +236,7 @@ class Ui {
       x,
       params,
       query: new URLSearchParams(x.query),
-      language: visitors.languageOf(x),
+      ...visitors.zonedLanguageOf(x),
       role,
       home: visitors.homeOf(role),
       formToken,
@@ -272,7 +275,7 @@ class Ui {
 
   /** Restricts a page of one integration to visitors who still have the right to see the integration. */
   #ofOne(run: RunOne, isChange = false): Run {
-    const { integration, integrations, pages } = this.#of
+    const { integration, integrations, labels, pages } = this.#of
     return (visit, fields) =>
       Effect.gen(function* () {
         const id = yield* integrationIdIn(visit.params)
@@ -287,7 +290,8 @@ class Ui {
             ScopeNotFound: () => new IntegrationNotFound({ id })
           })
         } else if (isChange) yield* integration.permit(visit, found)
-        return yield* run(visit, found, fields)
+        const { place } = yield* labels.of(visit, found.integration)
+        return yield* run(inZoneOf(visit, place.zone), found, fields)
       })
   }
 

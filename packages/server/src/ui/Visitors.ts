@@ -24,7 +24,8 @@ import {
   linkSessionOf,
   makeFormTokens,
   makeSessions,
-  prefixOf
+  prefixOf,
+  zoneOf
 } from "./Session.ts"
 import type { Language } from "./Texts.ts"
 import { HostTexts, makeLanguages } from "./Texts.ts"
@@ -95,6 +96,12 @@ export class Visitors {
 
   languageOf(x: Exchange): Language {
     return this.#services.languageOf(x)
+  }
+
+  /** Returns the browser's language, with times in its zone if that is known. */
+  zonedLanguageOf(x: Exchange): Pick<Visit, "language" | "zone"> {
+    const [language, zone] = [this.languageOf(x), zoneOf(x)]
+    return { language: zone === null ? language : language.inZone(zone), zone }
   }
 
   /** Returns the path at which the public URL mounts the service; empty at the root. */
@@ -304,6 +311,7 @@ const signInPage = (language: Language, { home, login, next, problem, role, toke
   return {
     title: problem === null ? title : t("error_title", { title }),
     lang,
+    script: `${home}/live.js`,
     body: Html.template`<h1>${title}</h1>
 ${problem === null ? null : alert(problem)}<form method="post" action="${home}/sign-in">
 ${hidden(formTokenField, token)}${hidden("next", next)}

@@ -405,7 +405,7 @@ describe("POST /operator/integrations/{id}/test_event", () => {
     ] as const) {
       const { cookie, home } = yield* open(yield* link(id))
       const { text } = yield* get(home, cookie)
-      assert.include(text, `Sends one made-up event (${type.replace("_", " ")}) to this integration`)
+      assert.include(text, `Sends one made-up event (${type === "call" ? "Call" : "Access log"}) to this integration`)
       assert.strictEqual(text.includes("may ring"), type === "call")
       const sent = yield* call("POST", `/operator/integrations/${id}/test_event`, { as })
       assert.strictEqual(sent.status, 202)

@@ -1,4 +1,4 @@
-import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationId, IntegrationStore, ServiceKey, Signature } from "@doorhook/core"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -200,8 +200,9 @@ describe("an operator's pages", () => {
         bindings: [{ resource_type: "call", actions: ["create"] }]
       })
     })
+    const data = { id: 4711, name: 'J\u00fcrgen "X"', access_point: 11 }
     const publish = (resource_type: string) =>
-      call("POST", "/operator/events", { as, body: { resource_type, action: "create", building_id: 1, data: {} } })
+      call("POST", "/operator/events", { as, body: { resource_type, action: "create", building_id: 1, data } })
     yield* publish("access_log")
     yield* TestClock.adjust("1 hour")
     const ring = yield* publish("call")
@@ -221,6 +222,23 @@ describe("an operator's pages", () => {
     assert.deepStrictEqual(yield* found({ state: "pending", until: "2026-03-02T07:30" }), ["dlv_1"])
     assert.deepStrictEqual(yield* found({ since: "2026-03-02T07:30", type: "call" }), ["dlv_2"])
     assert.deepStrictEqual(yield* found({ after: "dlv_3" }), ["dlv_2", "dlv_1"])
+    assert.deepStrictEqual(yield* found({ text: "4711", type: "call" }), ["dlv_2"])
+    assert.deepStrictEqual(yield* found({ text: 'j\u00dcrgen "x' }), ["dlv_3", "dlv_2", "dlv_1"])
+    for (const text of ["471", "11.0", "Ann"]) assert.deepStrictEqual(yield* found({ text }), [], text)
+    assert.deepStrictEqual(yield* found({ find: "admin's lobby" }), [])
+    yield* call("PATCH", "/v4/buildings/1/integrations/2", {
+      as: "admin",
+      body: { data: { type: "integrations", id: "2", attributes: { name: "Admin's lobby" } } }
+    })
+    assert.deepStrictEqual(yield* found({ find: "admin's lobby" }), ["dlv_2"])
+    // The browser's zone applies to filters and texts alike.
+    browser.cookies.set("doorhook_zone", "America%2FNew_York")
+    assert.deepStrictEqual(yield* found({ state: "pending", until: "2026-03-02T02:30" }), ["dlv_1"])
+    const local = yield* browser.get("/console/deliveries/dlv_1")
+    assert.match(local.text, /Mar 2, 2026, 2:00:00.AM EST/)
+    browser.cookies.set("doorhook_zone", "Moon%2FTranquility")
+    assert.include((yield* browser.get("/console/deliveries")).text, "Times are in UTC.")
+    browser.cookies.delete("doorhook_zone")
     const single = yield* browser.get("/console/deliveries?find=dlv_2")
     assert.strictEqual(single.headers.get("location"), "/console/deliveries/dlv_2")
 
@@ -264,7 +282,7 @@ describe("an operator's pages", () => {
     const { browser } = yield* operatorSignedIn
     const page = (find: string, lang = "en") =>
       Effect.map(browser.get(`/console/deliveries?find=${find}`, { "accept-language": lang }), ({ text }) => text)
-    const cut = /Only the hosts of the first 10,000 integrations were compared/
+    const cut = /Only the first 10,000 integrations were compared/
     for (let n = 1; n < 10_000; n++) yield* more("https://many.example/hook")
     assert.notMatch(yield* page("late.example"), cut)
     yield* more("https://late.example/hook")
@@ -308,25 +326,64 @@ describe("an operator's pages", () => {
     assert.notMatch(text, /[\u202e\u009b]/)
   })
 
-  for (const [signing, sent] of [
-    ["hmac", "v1,..."],
-    ["ed25519", "v1a,..."],
-    ["both", "v1,... v1a,..."],
-    ["off", null]
+  for (const [signing, schemes] of [
+    ["hmac", ["v1"]],
+    ["ed25519", ["v1a"]],
+    ["both", ["v1", "v1a"]],
+    ["off", []]
   ] as const) {
     onServer(
-      `show the signature of a delivery as it is sent with signing: ${signing}`,
+      `show the signatures of an attempt as a receiver computes them, with signing: ${signing}`,
       function* () {
-        yield* published(1)
+        const { event, integration } = yield* published(1)
+        yield* attempt("bad_status", "retrying")
         const { browser } = yield* operatorSignedIn
-        const page = yield* browser.get("/console/deliveries/dlv_1")
-        const cell = /webhook-signature<\/span><\/td><td role="cell"><span class="mono">([^<]*)</.exec(page.text)?.[1]
-        assert.strictEqual(cell ?? null, sent)
-        assert.strictEqual(page.text.includes("webhook-signature"), signing !== "off")
+        const { text } = yield* browser.get("/console/deliveries/dlv_1")
+        const signatures = [...text.matchAll(/<code id="signature-\d">([^<]*)</g)].map((match) => match[1] ?? "")
+        assert.deepStrictEqual(
+          signatures.map((signature) => signature.split(",")[0]),
+          [...schemes]
+        )
+        assert.strictEqual(text.includes("webhook-signature"), signing !== "off")
+        const stored = yield* (yield* IntegrationStore).find(IntegrationId.make(Number(integration)))
+        const key = yield* ServiceKey
+        const content = {
+          id: event,
+          timestamp: 1_000,
+          body: '{"event":{"resource_type":"access_log","action":"create","data":{"id":1}}}'
+        }
+        const secrets = { v1: stored?.signing_secret ?? null, v1a: key }
+        for (const [at, scheme] of schemes.entries()) {
+          const secret = secrets[scheme]
+          if (secret === null) return assert.fail("no secret")
+          assert.strictEqual(signatures[at], yield* Signature.sign([secret], content))
+        }
+        // The command to copy has the same headers and body.
+        for (const part of [
+          ...signatures,
+          "webhook-timestamp: 1000",
+          `--data-binary &#39;${content.body.replaceAll('"', "&quot;")}`
+        ])
+          assert.include(text, part)
       },
       { delivery: { signing } }
     )
   }
+
+  onServer("show the body formatted, with numbers of any length", function* () {
+    yield* published(0)
+    const body = { ...accessLog, data: { id: 1 } }
+    yield* call("POST", "/operator/events", {
+      as,
+      body: JSON.stringify(body).replace('"id":1', '"id":12345678901234567890,"list":[],"of":{"a":1.50}')
+    })
+    const { browser } = yield* operatorSignedIn
+    const { text } = yield* browser.get("/console/deliveries/dlv_1")
+    assert.include(
+      text.replaceAll("&quot;", '"'),
+      '      "id": 12345678901234567890,\n      "list": [],\n      "of": {\n        "a": 1.50\n      }\n'
+    )
+  })
 
   onServer("say on the page of an unhealthy integration why its last attempt failed", function* () {
     const { integration } = yield* published(1)

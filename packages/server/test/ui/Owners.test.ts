@@ -10,6 +10,10 @@ const as = operatorKey
 
 const secretIn = (text: string): string => /<code id="secret">([^<]+)</.exec(text)?.[1] ?? ""
 
+/** The text about the problem with a field; empty if there is none. */
+const problemIn = ({ text }: { readonly text: string }, field: string): string =>
+  new RegExp(`<p class="problem" id="${field}-problem">([^<]*)<`).exec(text)?.[1] ?? ""
+
 const inGerman = { "accept-language": "de" }
 
 const shown = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
@@ -114,6 +118,8 @@ describe("an owner", () => {
       const { browser } = yield* ownerSignedIn("admin")
       const form = yield* browser.get("/portal/new?place=building-1")
       const key = valueIn(form, "key")
+      // Nothing is selected at first, because events contain personal data.
+      assert.notInclude(form.text, " checked")
       const fields = {
         place: "building-1",
         key,
@@ -132,13 +138,17 @@ describe("an owner", () => {
         { ...fields, url: "ftp://x.example", binding: [] },
         inGerman
       )
-      assert.strictEqual(
-        alertIn(german),
-        "Die URL muss mit http:// oder https:// beginnen. Wählen Sie mindestens ein Ereignis."
-      )
+      assert.strictEqual(problemIn(german, "url"), "Die URL muss mit http:// oder https:// beginnen.")
+      assert.strictEqual(problemIn(german, "binding"), "Wählen Sie mindestens ein Ereignis.")
+      assert.include(german.text, "<title>Fehler: Neue Integration")
       const missing = yield* browser.get("/portal/99", inGerman)
       assert.strictEqual(alertIn(missing), "Es gibt keine Integration 99.")
-      assert.match(alertIn(wrong), /The URL .*\. Choose at least one event\./)
+      assert.match(problemIn(wrong, "url"), /^This address \(10\.0\.0\.1\) is private or reserved/)
+      assert.strictEqual(problemIn(wrong, "binding"), "Choose at least one event.")
+      assert.match(wrong.text, /id="url" name="url" aria-describedby="url-problem url-hint" aria-invalid="true"/)
+      const long = yield* browser.post(form, "/portal/new", { ...fields, name: "x".repeat(81) })
+      assert.match(problemIn(long, "name"), /80 characters/)
+      assert.include(long.text, 'value="https://own.example/hook"')
       assert.strictEqual(valueIn(wrong, "url"), "")
       assert.include(wrong.text, 'value="http://10.0.0.1/&lt;script&gt;"')
       const created = yield* browser.post(form, "/portal/new", fields)
@@ -197,6 +207,53 @@ describe("an owner", () => {
     },
     { delivery: { clientIsolation: true } }
   )
+
+  onServer("sees names of integrations, clients, places and doors, and lines about events", function* () {
+    yield* TestClock.setTime(Date.UTC(2026, 2, 2, 16))
+    const { browser } = yield* ownerSignedIn("admin")
+    const form = yield* browser.get("/portal/new?place=building-1")
+    yield* browser.post(form, "/portal/new", {
+      place: "building-1",
+      key: valueIn(form, "key"),
+      url: "https://own.example/a",
+      name: "Lobby <display>",
+      description: "Call Ann.",
+      binding: "access_log create"
+    })
+    const url = (path: string) => ({ configuration: { url: `https://same.example/${path}`, method: "post" } })
+    for (const path of ["in", "out"])
+      yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document(url(path)) })
+    const data = {
+      id: 7,
+      logged_at: "2026-03-02T15:32:04Z",
+      access_point: 11,
+      entry_method: "app",
+      release_status: "Unlocked",
+      name: "Ann"
+    }
+    yield* call("POST", "/operator/events", {
+      as,
+      body: { resource_type: "access_log", action: "create", building_id: 1, data }
+    })
+    const home = yield* browser.get("/portal")
+    for (const text of [
+      "<b>Lobby &lt;display&gt;</b>",
+      "own.example, added on these pages",
+      "<b>same.example/in</b>",
+      "<b>same.example/out</b>"
+    ])
+      assert.include(home.text, text)
+    const one = yield* browser.get("/portal/1")
+    for (const text of ["<h1>Lobby &lt;display&gt;</h1>", "added on these pages, Building 1", "Call Ann."])
+      assert.include(one.text, text)
+    // The building's time zone, because this browser has no script.
+    assert.include(one.text, "opened by app, Ann, 16:32</a>")
+    assert.include(one.text, "Times are in Europe/Berlin.")
+    assert.include((yield* browser.get("/portal/2")).text, "<h1>same.example</h1>")
+    const delivery = yield* browser.get("/portal/1/deliveries/dlv_1")
+    assert.match(delivery.text, /<h1>[^<]* opened by app, Ann, 16:32<\/h1>/)
+    assert.include(one.text, "Delete Lobby &lt;display&gt;?")
+  })
 
   onServer("sees reasons without internal details, sends again and recovers", function* () {
     const { integration } = yield* published(2)

@@ -177,7 +177,7 @@ describe("the explanations", () => {
       .toString()
     assert.include(
       text,
-      `Versuch 2 ist am <time datetime="1970-01-01T00:00:00.000Z" class="number">01.01.1970, 00:00:00 UTC</time>`
+      `Versuch 2 ist am <time datetime="1970-01-01T00:00:00.000Z" class="number">1. Jan. 1970, 0:00:00 UTC</time>`
     )
     assert.include(text, "60 Sek. nach dieser Antwort")
     assert.include(text, `keine Adresse<span lang="en"> (&lt;NXDOMAIN&gt;)</span>. Prüfen`)
@@ -207,5 +207,39 @@ describe("the texts", () => {
     assert.strictEqual(english.ago(0, 120_000), "2 min. ago")
     assert.strictEqual(english.ago(500, 0), "now")
     assert.match(english.time(0), /^Jan 1, 1970, 12:00:00.AM UTC$/)
+  })
+})
+
+describe("times in a zone", () => {
+  const cases: ReadonlyArray<readonly [zone: string, local: string, utc: string]> = [
+    ["UTC", "2026-03-02T16:32", "2026-03-02T16:32:00.000Z"],
+    ["Europe/Berlin", "2026-03-02T16:32", "2026-03-02T15:32:00.000Z"],
+    ["Europe/Berlin", "2026-07-02T16:32", "2026-07-02T14:32:00.000Z"],
+    ["America/New_York", "2026-11-28T11:32", "2026-11-28T16:32:00.000Z"],
+    ["Asia/Kolkata", "2026-11-28T00:10", "2026-11-27T18:40:00.000Z"],
+    ["America/St_Johns", "2026-11-28T00:10", "2026-11-28T03:40:00.000Z"],
+    // The nights in which the clocks change.
+    ["Europe/Berlin", "2026-03-29T01:59", "2026-03-29T00:59:00.000Z"],
+    ["Europe/Berlin", "2026-03-29T03:00", "2026-03-29T01:00:00.000Z"],
+    ["Europe/Berlin", "2026-10-25T01:30", "2026-10-24T23:30:00.000Z"],
+    ["Europe/Berlin", "2026-10-25T03:00", "2026-10-25T02:00:00.000Z"],
+    ["America/New_York", "2026-11-01T00:30", "2026-11-01T04:30:00.000Z"],
+    ["America/New_York", "2026-11-01T03:00", "2026-11-01T08:00:00.000Z"]
+  ]
+  const english = languageFor("")
+  for (const [zone, local, utc] of cases) {
+    it(`are read from and written to a field: ${local} in ${zone}`, () => {
+      const { fieldTime, instant } = english.inZone(zone)
+      assert.strictEqual(new Date(instant(local) ?? 0).toISOString(), utc)
+      assert.strictEqual(fieldTime(Date.parse(utc)), local)
+    })
+  }
+
+  it("name the zone, and are undefined for a text that is no time", () => {
+    const berlin = english.inZone("Europe/Berlin")
+    assert.match(berlin.time(Date.UTC(2026, 2, 2, 15, 32, 4)), /^Mar 2, 2026, 4:32:04.PM GMT\+1$/)
+    assert.strictEqual(berlin.clock(Date.UTC(2026, 2, 2, 15, 32)), "16:32")
+    for (const text of ["", "soon", "2026-03-02", "2026-13-02T00:00", "2026-03-02T16:32Z"])
+      assert.isUndefined(berlin.instant(text), text)
   })
 })

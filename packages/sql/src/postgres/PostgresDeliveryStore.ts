@@ -184,6 +184,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     }),
     find: (id) => named("find")(Records.find(sql, id)),
     list: (filter) => named("list")(Records.list(sql, filter)),
+    excerpts: (ids) => named("excerpts")(Records.excerpts(sql, ids)),
     feed: (of) => named("feed")(Records.feed(sql, of)),
     events: (filter) => named("events")(Records.events(sql, filter)),
     eventsFrom: (filter) => named("eventsFrom")(Records.eventsFrom(sql, filter)),

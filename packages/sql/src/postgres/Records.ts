@@ -22,12 +22,12 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { noDeliveries, StoreRules } from "@doorhook/core"
+import { excerptChars, noDeliveries, StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { EventRow } from "../DeliveryRows.ts"
-import { decodeAttempts, decodeDeliveries, decodeEvents, decodeLastAttempts } from "../DeliveryRows.ts"
+import { decodeAttempts, decodeDeliveries, decodeEvents, decodeExcerpts, decodeLastAttempts } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 import { feedWatermark, notificationWatermark } from "./Watermarks.ts"
@@ -106,6 +106,10 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
     resource_type: typeOf.get(delivery.event_id) ?? null,
     last_attempt: last.get(delivery.id) ?? null
   }))
+})
+
+export const excerpts = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<EventId>) {
+  return yield* decodeExcerpts(yield* sql.unsafe(Lists.excerptsById, [texts([...new Set(ids)]), excerptChars]))
 })
 
 /** Reads a page of an integration's deliveries after an id, up to the feed's watermark. */

@@ -192,6 +192,7 @@ export const lastAttempt = `SELECT number, started_at, duration_ms, outcome, sta
   FROM attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`
 const event = "e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at"
 export const findEvent = `SELECT ${event} FROM events AS e WHERE e.seq = ?`
+export const excerpt = `SELECT id, action, created_at, substr(data, 1, ?) FROM events WHERE id = ?`
 export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM events WHERE id = ?`
 
 type Select = (id: string, from: string, where: string) => string

@@ -7,6 +7,7 @@ import type {
   DeliveryStore,
   DeliverySummary,
   EventFilter,
+  EventId,
   EventPage,
   EventPart,
   FeedPart,
@@ -17,7 +18,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, inTurn, StoreRules } from "@doorhook/core"
+import { Attempt, Delivery, Event, EventExcerpt, excerptChars, inTurn, StoreRules } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
@@ -50,6 +51,7 @@ const decodeListed = Schema.decodeUnknownEffect(
     })
   )
 )
+const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const decodeFound = Schema.decodeUnknownEffect(
   Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
 )
@@ -57,7 +59,7 @@ const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ deliv
 
 type Records = Pick<
   DeliveryStore["Service"],
-  "find" | "list" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary"
+  "find" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary"
 >
 type EventsFrom = Parameters<Records["eventsFrom"]>[0]
 
@@ -89,6 +91,7 @@ export const makeRecords = (
     attemptsOf: turns.prepare(Sql.attemptsOf),
     lastAttempt: turns.prepare(Sql.lastAttempt),
     findEvent: turns.prepare(Sql.findEvent),
+    excerpt: turns.prepare(Sql.excerpt),
     rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
     feed: turns.prepare(Sql.feed),
     eventBehind: turns.prepare(records.eventBehind),
@@ -213,6 +216,12 @@ export const makeRecords = (
         return { ...shownOf(row), resource_type: row[15], last_attempt }
       })
   }
+
+  const excerpts = (ids: ReadonlyArray<EventId>): ReadonlyArray<object> =>
+    [...new Set(ids)].flatMap((id) => {
+      const row = q.excerpt.get(excerptChars, id)
+      return row === undefined ? [] : [{ id: row[0], action: row[1], created_at: row[2], data: row[3] }]
+    })
 
   const feed = ({ after, integration_id, limit, maxBytes }: Parameters<Records["feed"]>[0]) => {
     const rows = rowsUpToBytes(q.feed.iterate(after, limit, integration_id), 20, maxBytes)
@@ -346,6 +355,12 @@ export const makeRecords = (
         Effect.flatMap((rows): Effect.Effect<ReadonlyArray<ListedDelivery>, Schema.SchemaError> => decodeListed(rows)),
         failAs("DeliveryStore.list")
       ),
+
+    excerpts: (ids) =>
+      Effect.flatMap(
+        read(() => excerpts(ids)),
+        (rows): Effect.Effect<ReadonlyArray<EventExcerpt>, Schema.SchemaError> => decodeExcerpts(rows)
+      ).pipe(failAs("DeliveryStore.excerpts")),
 
     feed: (filter) =>
       Effect.flatMap(

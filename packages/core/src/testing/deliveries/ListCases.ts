@@ -11,7 +11,7 @@ import type { Scope } from "../../model/Integration.ts"
 import { JsonText } from "../../model/JsonText.ts"
 import type { ResourceType } from "../../model/ResourceType.ts"
 import type { DeliveryFilter, EventPart, ListedDelivery } from "../../ports/DeliveryStore.ts"
-import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attemptsOf,
@@ -168,6 +168,26 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectLast("resent", 2)
       yield* settle(start + 20, retryAt(yield* claimOne(start + 20), start + 30))
       yield* expectLast("sent again", 3)
+    })
+  },
+  {
+    name: "`excerpts` returns the beginning of the data of existing events",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const long = newEvent(1, { data: JsonText.make(`{"text":"${"ä".repeat(excerptChars)}"}`) })
+      const short = newEvent(2, { data: JsonText.make('{"id":2}') })
+      for (const event of [long, short]) yield* enqueue({ event, deliveries: [pending(integration, event)] })
+      const found = yield* store.excerpts([short.id, eventId(99), long.id, short.id])
+      const expected = [long, short].map(({ action, created_at, data, id }) => ({
+        id,
+        action,
+        created_at,
+        data: data.slice(0, excerptChars)
+      }))
+      const inOrder = found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      yield* expectEqual("excerpts", inOrder, expected)
+      yield* expectEqual("of nothing", yield* store.excerpts([]), [])
     })
   },
   {

@@ -1,9 +1,15 @@
 /**
- * The pages' script. It refreshes the page, selects all rows, copies texts, and shows times in the visitor's time zone.
+ * The pages' script. It refreshes the page, selects all rows, copies texts, and reports the visitor's time zone.
  * The pages work without the script. The script never turns text into HTML: the browser parses the server's page, and
  * the script copies its nodes.
  */
 const main = document.querySelector("main")
+
+/** Path of the pages: that of this script, without its name. */
+const script =
+  document.currentScript instanceof HTMLScriptElement
+    ? document.currentScript.src.replace(/^\w+:\/\/[^/]*|\/[^/]*$/g, "")
+    : "/"
 
 /** Attributes that a refresh does not change, because they show what the visitor has opened or ticked. */
 const kept = new Set(["open", "checked"])
@@ -62,16 +68,22 @@ const keyOf = (node) => {
   return node.id || node.getAttribute("aria-labelledby") || (box instanceof HTMLInputElement ? box.value : "")
 }
 
-const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" })
-
-/** Shows the server's UTC times in the visitor's time zone, and reveals the controls that need this script. */
-const localize = () => {
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const text = times.format(new Date(time.getAttribute("datetime") ?? ""))
-    if (time.hasAttribute("title")) time.setAttribute("title", text)
-    else if (time.textContent !== text) time.textContent = text
-  }
+/** Reveals the controls that need this script. */
+const reveal = () => {
   for (const hidden of document.querySelectorAll("[data-select-all], [data-copy]")) hidden.removeAttribute("hidden")
+}
+
+/**
+ * Sets a cookie with the visitor's time zone, in which the server writes all times. Loads a page again that was written
+ * before the cookie was set.
+ */
+const setZone = () => {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  const cookie = `doorhook_zone=${encodeURIComponent(timeZone)}`
+  if (main === null || document.cookie.split("; ").includes(cookie)) return
+  document.cookie = `${cookie}; path=${script}; max-age=31536000; samesite=lax`
+  const isSet = document.cookie.split("; ").includes(cookie)
+  if (isSet && main.hasAttribute("data-refresh") && main.getAttribute("data-zone") !== timeZone) location.reload()
 }
 
 /** Whether a refresh would disturb the visitor, or the page is hidden. */
@@ -96,7 +108,7 @@ const refresh = () => {
     document.getElementById("stale")?.toggleAttribute("hidden", request.status === 200)
     if (request.status === 200 && next && !isBusy()) {
       become(main, next)
-      localize()
+      reveal()
     }
     plan()
   }
@@ -160,5 +172,6 @@ if (document.querySelector("[data-done]") !== null) {
   history.replaceState(null, "", `${pathname}${query.size === 0 ? "" : `?${query}`}${hash}`)
 }
 
-localize()
+reveal()
+setZone()
 plan()

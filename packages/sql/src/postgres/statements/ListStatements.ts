@@ -33,6 +33,9 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
 export const eventById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
   FROM events WHERE id = $1`
 
+/** The beginning of the data of events, at most `$2` characters each. Cost: one search by id per event. */
+export const excerptsById = `SELECT id, action, created_at, left(data, $2) AS data FROM events WHERE id = ANY($1)`
+
 /**
  * Events by their ids, in that order, up to the event whose data reaches a number of bytes. Cost: one search by id per
  * event. Does not read the data of later events.
