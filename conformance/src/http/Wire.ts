@@ -300,21 +300,21 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
       if (sending.close) yield* renew
       let startedAt = clock.monotonicTimeNanosUnsafe()
       const elapsed = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
-      const stalls = watchStalls(() => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000)
+      const stalls = stallWatch.start()
       let stalledBefore = 0
       const restart = (): void => {
         startedAt = clock.monotonicTimeNanosUnsafe()
-        stalledBefore = stalls.total()
+        stalledBefore = stalls.since()
       }
       const withStalls = (exchange: Exchange): Exchange => {
-        const stalled = stalls.total() - stalledBefore
+        const stalled = stalls.since() - stalledBefore
         return stalled > 0 ? { ...exchange, stalled } : exchange
       }
       const timeIsUp = Effect.gen(function* () {
         yield* Effect.sleep(limitOf(sending))
         let granted = 0
-        while (granted < stalls.total()) {
-          const more = stalls.total() - granted
+        while (granted < stalls.since()) {
+          const more = stalls.since() - granted
           granted += more
           yield* Effect.sleep(more)
         }
@@ -405,30 +405,36 @@ const mostLate = 50
 /**
  * Time during which the suite's own process was stalled, because the machine was busy or something in the process
  * blocked the event loop, such as a receiver in the same process. Answers that arrive during that time are noticed
- * late.
+ * late. One watch serves all exchanges, of which hundreds may be open.
  */
-interface Stalls {
-  /** Returns the milliseconds during which the process was stalled since the watch began. */
-  readonly total: () => number
-  readonly stop: () => void
+class StallWatch {
+  #users = 0
+  #last = 0
+  #total = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** Watches until `stop`. `since` returns the milliseconds during which the process was stalled since then. */
+  start(): { readonly since: () => number; readonly stop: () => void } {
+    if (this.#users++ === 0) {
+      this.#last = performance.now()
+      this.#timer = setInterval(() => this.#look(), tick)
+    }
+    const before = this.#look()
+    return {
+      since: () => Math.round(this.#look() - before),
+      stop: () => {
+        if (--this.#users === 0) clearInterval(this.#timer)
+      }
+    }
+  }
+
+  #look(): number {
+    const at = performance.now()
+    const late = at - this.#last - tick
+    this.#last = at
+    if (late > mostLate) this.#total += late
+    return this.#total
+  }
 }
 
-/** Watches the process for stalls until `stop`. `now` returns milliseconds of a monotonic clock. */
-const watchStalls = (now: () => number): Stalls => {
-  let last = now()
-  let total = 0
-  const look = (): void => {
-    const at = now()
-    const late = at - last - tick
-    last = at
-    if (late > mostLate) total += late
-  }
-  const timer = setInterval(look, tick)
-  return {
-    total: () => {
-      look()
-      return Math.round(total)
-    },
-    stop: () => clearInterval(timer)
-  }
-}
+const stallWatch = new StallWatch()

@@ -150,6 +150,21 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     besideItself(60, () => Promise.reject(unavailable()))
   ),
   right(
+    "one-at-a-time",
+    "Handles one request at a time, each in a few milliseconds.",
+    ["R-ACK-0*", ...duplicates, "R-HTTP-0*"],
+    (correct) => {
+      let last: Promise<unknown> = Promise.resolve()
+      return {
+        keep: (...given) => {
+          const kept = last.then(() => pause(3)).then(() => correct.keep(...given))
+          last = kept.catch(() => undefined)
+          return kept
+        }
+      }
+    }
+  ),
+  right(
     "first-value",
     "Has a streaming parser, which reads the first value in a body and ignores the rest.",
     ["R-LOS-0*", "R-HTTP-09"],
