@@ -125,7 +125,17 @@ export {
   MismatchReason,
   resourceOf
 } from "./integrations/IntegrationDocument.ts"
-export * from "./integrations/Integrations.ts"
+export { HostIntegrations } from "./integrations/HostIntegrations.ts"
+export type { Imported, ImportProblem, ImportResult, WantedIntegration } from "./integrations/HostIntegrations.ts"
+export {
+  Integrations,
+  NotYourIntegration,
+  resolveDeadline,
+  ResourceTypeAliases,
+  ScopeNotFound,
+  VersionConflict
+} from "./integrations/Integrations.ts"
+export type { Actor, Created, ExpectedVersions } from "./integrations/Integrations.ts"
 export * from "./integrations/OperatorIntegrations.ts"
 export * from "./integrations/ScopeReader.ts"
 export * from "./integrations/TestEvents.ts"

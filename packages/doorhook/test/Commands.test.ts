@@ -106,6 +106,59 @@ describe("the operator's commands", () => {
     assert.match((yield* run("integrations", "show", "9")).stderr, /There is no integration 9/)
   })
 
+  live("import integrations, all or none, and only once", function* () {
+    const receiver = yield* startReceiver()
+    const { print, run } = yield* withIntegration(receiver.url)
+    const file = join(yield* temporaryFolder, "partners.ndjson")
+    const write = (...lines: ReadonlyArray<unknown>) =>
+      Effect.promise(() =>
+        writeFile(file, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"))
+      )
+    const bindings = [{ resource_type: "access_log", actions: ["create"] }]
+    const partner = { user: admin.login, client: "c1", building: 1, url: `${receiver.url}/partner`, bindings }
+    // More lines than one call takes, an empty one among them.
+    const others = Array.from({ length: 90 }, (_, n) => ({ ...partner, url: `${receiver.url}/${n}` }))
+    yield* write(partner, "", "{", { ...partner, user: "nobody", url: "ftp://a" }, ...others, {
+      ...partner,
+      building: 9
+    })
+    const wrong = yield* run("integrations", "import", file)
+    assert.strictEqual(wrong.code, 3)
+    assert.strictEqual(
+      wrong.stderr,
+      [
+        "line 3: must be an object",
+        "line 4: user must have a right to building 1, and the directory denies it",
+        "line 4: url The URL must begin with http:// or https://.",
+        "line 95: user must have a right to building 9, and the directory denies it",
+        "doorhook: 4 problems; nothing was created\n"
+      ].join("\n")
+    )
+    assert.match(yield* print("integrations", "list", "--host", "no.example"), /no such/)
+    yield* write(partner, "", ...others)
+    assert.strictEqual(
+      yield* print("integrations", "import", file, "--check"),
+      "91 lines checked, nothing was created\n"
+    )
+    const first = yield* print("integrations", "import", file)
+    assert.match(first, /^line 1: integration 2 created, signing secret whsec_\S+\nline 3: integration 3 created/)
+    assert.match(first, /\n91 integrations created, 0 existed already\n$/)
+    // The building is full after eight more. What was created stays, and the next import continues.
+    yield* write(partner, ...Array.from({ length: 9 }, (_, n) => ({ ...partner, url: `${receiver.url}/more/${n}` })))
+    const full = yield* run("integrations", "import", file)
+    assert.strictEqual(full.code, 1)
+    assert.match(
+      full.stdout,
+      /^line 1: integration 2 exists already and stays as it is\nline 2: integration 93 created/
+    )
+    assert.match(full.stderr, /^line 10: The building 1 has reached the limit of 100 integrations/)
+    assert.match(full.stderr, /\ndoorhook: 8 integrations created, then 1 problem\. Repeat the import/)
+    assert.match(
+      (yield* run("integrations", "import", `${file}.none`)).stderr,
+      /^doorhook: \S+: there is no such file or folder\n$/
+    )
+  })
+
   live("list notifications and probe what doorhook disabled", function* () {
     const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 410 : 200))
     const { print, publish, run } = yield* withIntegration(receiver.url)

@@ -123,6 +123,42 @@ describe("operators", () => {
     assert.strictEqual(keys.size, 1)
   })
 
+  live("can create and import integrations for their users, without a login", function* () {
+    const doorhook = yield* start()
+    const receiver = yield* startReceiver()
+    const wanted = {
+      user: "admin",
+      building: "1",
+      url: receiver.url,
+      bindings: [{ resource_type: "access_log", actions: ["create"] }],
+      name: "Lobby"
+    }
+    const created = yield* Effect.promise(() => doorhook.integrations.create(wanted))
+    assert.deepStrictEqual(
+      [created.id, created.name, created.created_by],
+      ["1", "Lobby", { user_id: "admin", client_id: null }]
+    )
+    yield* Effect.promise(() => doorhook.publish(event))
+    yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+    assert.isTrue(receiver.received.every((one) => isSignedBy(created.signing_secret, one)))
+    const imported = yield* Effect.promise(() => doorhook.integrations.import([wanted, { ...wanted, client: "c1" }]))
+    assert.deepStrictEqual(
+      imported.integrations.map(({ created, id }) => [id, created]),
+      [
+        ["1", false],
+        ["2", true]
+      ]
+    )
+    const checked = yield* Effect.promise(() => doorhook.integrations.import([{}], { checkOnly: true }))
+    assert.deepStrictEqual(
+      checked.problems.map(({ at }) => at),
+      [0, 0, 0]
+    )
+    const refused = yield* codeOf(doorhook.integrations.create({ ...wanted, building: 2 }))
+    assert.deepStrictEqual([refused.code, refused.status], ["invalid", 422])
+    assert.match(refused.message, /^\/user must have a right to building 2, and the directory denies it\.$/)
+  })
+
   live("can accept any 2xx as an acknowledgement", function* () {
     const { doorhook, integration } = yield* startIntegrated({ retry: { access_log: [] } }, () => 204)
     yield* Effect.promise(() => doorhook.publish(event))

@@ -14,6 +14,7 @@ import type {
   IntegrationFeed,
   Integrations,
   Notifications,
+  HostIntegrations,
   OperatorIntegrations,
   ScopeReader,
   Publisher,
@@ -52,6 +53,7 @@ export type ServerServices =
   | Grants
   | Integrations
   | IntegrationFeed
+  | HostIntegrations
   | OperatorIntegrations
   | Notifications
   | ScopeReader

@@ -30,6 +30,8 @@ export { deliveryOperations } from "./operator/DeliveryOperations.ts"
 export type { GrantDocument } from "./operator/GrantOperations.ts"
 export { grantOperations } from "./operator/GrantOperations.ts"
 export type {
+  CreatedIntegrationDocument,
+  ImportDocument,
   OperatorIntegrationDocument,
   OperatorIntegrationPageDocument,
   TestSentDocument

@@ -36,6 +36,13 @@ const encoder = new TextEncoder()
 const generate = (prefix: string, length: number) =>
   Crypto.useSync(({ randomBytes }) => Redacted.make(prefix + Base64.encode(randomBytes(length))))
 
+/** Minimum length of a secret's key, in bytes, as Standard Webhooks requires. */
+export const minSecretBytes = 24
+
+/** Whether a text is a secret with its prefix, and long enough. */
+export const isSecret = (text: string): boolean =>
+  text.startsWith(secretPrefix) && (keyOf(Redacted.make(text))?.length ?? 0) >= minSecretBytes
+
 /** Generates a secret: `whsec_` and 24 random bytes in base64. */
 export const generateSecret = generate(secretPrefix, 24)
 

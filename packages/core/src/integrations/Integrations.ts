@@ -10,7 +10,7 @@ import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { ClientId, UserId } from "../model/Ids.ts"
 import { IntegrationId } from "../model/Ids.ts"
-import type { Integration } from "../model/Integration.ts"
+import type { Integration, SigningSecret } from "../model/Integration.ts"
 import { ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
@@ -109,14 +109,15 @@ export class Integrations extends Context.Service<
   {
     /**
      * Creates an integration from a JSON:API document, or returns what an earlier request with the same idempotency key
-     * created. Only the first answer shows the signing secret. Fails with `LimitReached` if the scope already has
-     * `integrationsPerScope` integrations.
+     * created. Only the first answer shows the signing secret, which is generated unless it is given. Fails with
+     * `LimitReached` if the scope already has `integrationsPerScope` integrations.
      */
     readonly create: (
       actor: Actor,
       scope: Scope,
       document: unknown,
-      idempotencyKey: string | null
+      idempotencyKey: string | null,
+      secret?: SigningSecret
     ) => Effect.Effect<Created, CreateError | PortError>
     /**
      * Returns one integration of a scope. The result is an `Exit` if the directory and the store answer synchronously.
@@ -229,9 +230,9 @@ export class Integrations extends Context.Service<
       })
 
       return Integrations.of({
-        create: Effect.fnUntraced(function* (actor, scope, document, idempotencyKey) {
+        create: Effect.fnUntraced(function* (actor, scope, document, idempotencyKey, secret) {
           yield* authorize(actor, scope)
-          return yield* create(actor, scope, document, idempotencyKey)
+          return yield* create(actor, scope, document, idempotencyKey, secret)
         }),
         get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(actor, scope, id)),
         list: (actor, scope, { limit, offset }) =>
@@ -339,7 +340,7 @@ const requireVersion = <A extends IntegrationRef, E>(
   )
 
 /** Reads clients' documents and checks the addresses of their URLs. */
-const makeInputReader = Effect.gen(function* () {
+export const makeInputReader = Effect.gen(function* () {
   const resolver = yield* NameResolver
   const settings = yield* DeliverySettings
   const types = yield* ResourceTypes
@@ -425,10 +426,11 @@ const makeCreate = <E>(
     actor: Actor,
     scope: Scope,
     document: unknown,
-    request: IdempotentRequest | null
+    request: IdempotentRequest | null,
+    secret?: SigningSecret
   ) {
     const { status = "enabled", name = null, description = null, ...attributes } = yield* read(actor, document)
-    const signing_secret = yield* newSecret
+    const signing_secret = secret ?? (yield* newSecret)
     const at = now()
     const fields: NewIntegration = {
       ...attributes,
@@ -461,8 +463,14 @@ const makeCreate = <E>(
     return { integration: yield* find(actor, scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
   })
 
-  return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
-    if (idempotencyKey === null) return yield* createNew(actor, scope, document, null)
+  return Effect.fnUntraced(function* (
+    actor: Actor,
+    scope: Scope,
+    document: unknown,
+    idempotencyKey: string | null,
+    secret?: SigningSecret
+  ) {
+    if (idempotencyKey === null) return yield* createNew(actor, scope, document, null, secret)
     const sender = [actor.client_id ?? ownPages, actor.user_id, scope.type, scope.id, idempotencyKey]
     const key = `integration ${JSON.stringify(sender)}`
     if (inFlight.has(key)) return yield* new KeyInUse()
@@ -471,7 +479,7 @@ const makeCreate = <E>(
       const text = yield* Effect.fromResult(textOf(document))
       const fingerprint = yield* fingerprintOf(crypto, text)
       const request = { key, fingerprint }
-      return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request))
+      return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request, secret))
     }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))
   })
 }

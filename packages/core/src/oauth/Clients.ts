@@ -15,7 +15,7 @@ import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
-import { makeFindClient } from "./ClientAuthentication.ts"
+import { makeFindClient } from "../ports/KnownClients.ts"
 import { makeSecrets } from "./Secrets.ts"
 
 /** Default time for which a replaced secret remains valid, in milliseconds. */

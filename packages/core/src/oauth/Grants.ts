@@ -11,7 +11,7 @@ import { Directory } from "../ports/Directory.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { makeFindClient } from "./ClientAuthentication.ts"
+import { makeFindClient } from "../ports/KnownClients.ts"
 
 /** Maximum number of grants listed for a user. */
 export const mostGrants = 1_000

@@ -13,10 +13,11 @@ import {
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as ClientAuthentication from "../../src/oauth/ClientAuthentication.ts"
+import { makeFindClient } from "../../src/ports/KnownClients.ts"
 import { makeSecrets } from "../../src/oauth/Secrets.ts"
 
 const findClient = Effect.fnUntraced(function* (id: string) {
-  return yield* ClientAuthentication.makeFindClient(yield* Directory, yield* ClientStore)(id)
+  return yield* makeFindClient(yield* Directory, yield* ClientStore)(id)
 })
 
 const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secret: string) {

@@ -6,6 +6,7 @@ import { Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
 import type { IntegrationChange, IntegrationSummary } from "../embed/OperatorClient.ts"
+import { importCommand } from "./importIntegrations.ts"
 import { portalLinkCommand, testCommand } from "./portal.ts"
 import { withFlags } from "./settingFlags.ts"
 import type { Connection, Remedies } from "./operatorApi.ts"
@@ -240,6 +241,6 @@ const probe = Command.make(
 )
 
 export const integrationsCommand = Command.make("integrations").pipe(
-  Command.withDescription("List and configure integrations"),
-  Command.withSubcommands([list, show, set, probe, testCommand, portalLinkCommand])
+  Command.withDescription("List, import and configure integrations"),
+  Command.withSubcommands([list, show, importCommand, set, probe, testCommand, portalLinkCommand])
 )

@@ -67,9 +67,6 @@ export const encryptionKeyOf = ({
     : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }
 
-/** Minimum length of a secret's key, in bytes, as Standard Webhooks requires. */
-const minSecretBytes = 24
-
 /** Checks the URL and the secret of notifications. */
 export const checkNotifications = ({
   notificationSecret: secret,
@@ -88,14 +85,12 @@ export const checkNotifications = ({
       : invalid("notificationSecret: has no effect without notificationUrl; give both, or leave out the secret")
   ])
 
-const checkNotificationSecret = (secret: string): Result.Result<void, InvalidConfig> => {
-  const key = secret.startsWith("whsec_") ? Signature.keyOf(Redacted.make(secret)) : null
-  return key !== null && key.length >= minSecretBytes
+const checkNotificationSecret = (secret: string): Result.Result<void, InvalidConfig> =>
+  Signature.isSecret(secret)
     ? Result.void
     : invalid(
-        `notificationSecret: must be whsec_ and base64 of ${minSecretBytes} bytes or more. Make one with: echo "whsec_$(openssl rand -base64 24)"`
+        `notificationSecret: must be whsec_ and base64 of ${Signature.minSecretBytes} bytes or more. Make one with: echo "whsec_$(openssl rand -base64 24)"`
       )
-}
 
 /** Reads the key for `/metrics`; undefined for none. */
 export const metricsKeyOf = ({

@@ -7,11 +7,13 @@ import type {
   AttemptDocument,
   ClientDocument,
   ClientWithSecretDocument,
+  CreatedIntegrationDocument,
   DeliveryCountsDocument,
   DeliveryDetailDocument,
   DeliveryDocument,
   DeliveryPageDocument,
   GrantDocument,
+  ImportDocument,
   NotificationDocument,
   NotificationPageDocument,
   OperatorIntegrationDocument,
@@ -128,6 +130,62 @@ export interface IntegrationListOptions extends IntegrationSearchOptions {
   readonly limit?: number | undefined
 }
 
+/** An id of a building or tenant, a positive whole number. */
+type ScopeId = number | string
+
+/** Events of a resource type that an integration gets. */
+export interface IntegrationBinding {
+  /** The resource type, like `call`. */
+  readonly resource_type: string
+  /** Actions of the type, like `["create"]`. */
+  readonly actions: ReadonlyArray<string>
+}
+
+/** An integration to create for a user. */
+export type IntegrationToCreate = {
+  /** The user, as the directory's `authenticate` or `session` returns it. The user must have a right to the scope. */
+  readonly user: string
+  /** The `client_id` of the client that the integration belongs to. Default: none. */
+  readonly client?: string | null | undefined
+  /** The receiver. The address rules of the service apply. */
+  readonly url: string
+  /** The events that the integration gets. */
+  readonly bindings: ReadonlyArray<IntegrationBinding>
+  /** At most 80 characters. */
+  readonly name?: string | null | undefined
+  /** At most 500 characters. */
+  readonly description?: string | null | undefined
+  /** Default `enabled`. */
+  readonly status?: "enabled" | "disabled" | undefined
+  /** The signing secret: `whsec_` and base64 of 24 bytes or more. Default: generated. */
+  readonly secret?: string | undefined
+} & (
+  | {
+      /** The building whose events the integration gets. */
+      readonly building: ScopeId
+      /** Left out for the integration of a building. */
+      readonly tenant?: undefined
+    }
+  | {
+      /** The tenant whose events the integration gets. */
+      readonly tenant: ScopeId
+      /** Left out for the integration of a tenant. */
+      readonly building?: undefined
+    }
+)
+
+/** A created integration with its signing secret, which no other call returns. */
+export type IntegrationCreated = CreatedIntegrationDocument
+
+/** Options for an import. */
+export interface IntegrationImportOptions {
+  /** Only checks the list, and creates nothing. Default false. */
+  readonly checkOnly?: boolean | undefined
+}
+
+/** The result of an import: the created and the existing integrations, and the problems. */
+export type IntegrationImport = ImportDocument
+
 /** Changes to an integration. Members that are left out stay as they are. */
 export interface IntegrationChange {
   /** Whether the integration gets deliveries. */
@@ -159,6 +217,19 @@ export interface IntegrationsClient {
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
   /** Returns one integration. */
   readonly show: (id: string | number) => Promise<IntegrationSummary>
+  /**
+   * Creates an integration for a user who has the right to its building or tenant, without a login or a token. Rejects
+   * with `invalid`, or with `limit_reached` if the scope has as many integrations as `integrationsPerScope` allows.
+   */
+  readonly create: (integration: IntegrationToCreate) => Promise<IntegrationCreated>
+  /**
+   * Creates the integrations of a list of at most 1,000, or none if one is invalid. An integration of the same building
+   * or tenant with the same client and URL counts as created earlier and stays as it is, so an import can be repeated.
+   */
+  readonly import: (
+    integrations: ReadonlyArray<unknown>,
+    options?: IntegrationImportOptions
+  ) => Promise<IntegrationImport>
   /** Changes status and overrides, and returns the changed integration. */
   readonly set: (id: string | number, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
@@ -292,7 +363,7 @@ export interface PortalClient {
 export interface OperatorClient extends PortalClient {
   /** Calls that list, explain and resend deliveries. */
   readonly deliveries: DeliveriesClient
-  /** Calls that list integrations, and change their status and overrides. */
+  /** Calls that list and create integrations, and change their status and overrides. */
   readonly integrations: IntegrationsClient
   /** Calls for registered OAuth clients. Clients in the directory are not included. */
   readonly clients: ClientsClient
@@ -307,6 +378,8 @@ const integrationIn = (id: string | number): string => idInPath(id, 'the id of a
 const clientIn = (id: string): string => idInPath(id, "the id of a client")
 const userIn = (id: string): string => idIn("userId", id, "the id of a user, as your directory returns it")
 
+const exampleIntegration =
+  '{ user: "ann", building: 1, url: "https://receiver.example/hook", bindings: [{ resource_type: "call", actions: ["create"] }] }'
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
 /** Returns a time in ISO 8601, given a time or an object with the member `since`. */
@@ -342,6 +415,13 @@ export const makeOperatorClient = (call: OperatorCalls): OperatorClient => ({
   integrations: {
     list: async (options) => call(integrationOperations.list, { query: queryOf(options) }),
     show: async (id) => call(integrationOperations.show, { id: integrationIn(id) }),
+    create: async (integration) =>
+      call(integrationOperations.create, { body: bodyOf("integration", integration, exampleIntegration) }),
+    import: async (integrations, options) => {
+      if (!Array.isArray(integrations)) throw badArgument("integrations", "a list", integrations)
+      const { checkOnly: check_only = false } = optionsOf(options, ["checkOnly"])
+      return call(integrationOperations.import, { body: { integrations, check_only } })
+    },
     set: async (id, change) =>
       call(integrationOperations.set, {
         id: integrationIn(id),

@@ -1,6 +1,6 @@
 /**
- * Operations on integrations for operators: list, show, change, probe, test, and portal links. Answers never include
- * secrets. Times are ISO 8601 UTC.
+ * Operations on integrations for operators: list, show, create, import, change, probe, test, and portal links. Only
+ * answers about created integrations include their secrets. Times are ISO 8601 UTC.
  */
 import {
   Binding,
@@ -9,6 +9,7 @@ import {
   Dispatcher,
   DurationText,
   formatDeliveryId,
+  HostIntegrations,
   IntegrationLabels,
   isoOf,
   isUnreadable,
@@ -21,7 +22,7 @@ import {
   writeOverrides
 } from "@doorhook/core"
 import type { CatchingUp, IntegrationWithHealth, UnreadableIntegration } from "@doorhook/core"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import {
@@ -71,6 +72,28 @@ export const OperatorIntegrationDocument = Schema.Struct({
 })
 export type OperatorIntegrationDocument = typeof OperatorIntegrationDocument.Type
 
+const CreatedDocument = Schema.Struct({
+  ...OperatorIntegrationDocument.fields,
+  /** The secret that the receiver verifies signatures with. No other call returns it. */
+  signing_secret: Schema.String
+})
+export type CreatedIntegrationDocument = typeof CreatedDocument.Type
+
+const ImportDocument = Schema.Struct({
+  /** Problems, each with the place of its element in the list, counted from 0. */
+  problems: Schema.Array(Schema.Struct({ at: Schema.Finite, pointer: Schema.String, detail: Schema.String })),
+  /** Integrations that were created (`created`) or existed already. The secret is null if the import did not create it. */
+  integrations: Schema.Array(
+    Schema.Struct({
+      at: Schema.Finite,
+      id: Schema.String,
+      created: Schema.Boolean,
+      signing_secret: Schema.NullOr(Schema.String)
+    })
+  )
+})
+export type ImportDocument = typeof ImportDocument.Type
+
 const UnreadableDocument = Schema.Struct({
   id: Schema.String,
   scope: OperatorScope,
@@ -98,11 +121,19 @@ export type TestSentDocument = typeof TestSentDocument.Type
 
 /** Largest bodies, in bytes. */
 const maxChangeBytes = 16 * 1024
+const maxImportBytes = 4 * 1024 * 1024
 const maxLinkBytes = 4 * 1024
 
 export const integrationOperations = {
   list: operation("integrations.list", "GET", "/operator/integrations", PageDocument, {
     query: ["status", ...searchParameters, "after", "limit"]
+  }),
+  create: operation("integrations.create", "POST", "/operator/integrations", CreatedDocument, {
+    bodyLimit: maxChangeBytes,
+    status: 201
+  }),
+  import: operation("integrations.import", "POST", "/operator/integration_imports", ImportDocument, {
+    bodyLimit: maxImportBytes
   }),
   show: operation("integrations.show", "GET", "/operator/integrations/:id", OperatorIntegrationDocument),
   set: operation("integrations.set", "PATCH", "/operator/integrations/:id", OperatorIntegrationDocument, {
@@ -168,6 +199,16 @@ const unreadableOf = ({ id, scope, unreadable }: UnreadableIntegration): typeof 
   why: unreadable
 })
 
+/** Maximum number of integrations in one import. */
+const maxImported = 1_000
+
+const WantedImport = Schema.Struct({
+  integrations: Schema.Array(Schema.Unknown).check(
+    Schema.isMaxLength(maxImported, { message: `must be a list of at most ${maxImported} integrations` })
+  ),
+  check_only: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
+})
+
 const WantedLink = Schema.Struct({
   expires_in: DurationText.DurationText.check(
     Schema.isBetween({ minimum: 1_000, maximum: longestLinkLifetime }, { message: "must be from 1s to 24h" })
@@ -176,6 +217,7 @@ const WantedLink = Schema.Struct({
 
 export const makeIntegrationHandlers = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
+  const host = yield* HostIntegrations
   const tests = yield* TestEvents
   const dispatcher = yield* Dispatcher
   const types = yield* ResourceTypes
@@ -204,6 +246,28 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
           integrations: items.flatMap((item) => (isUnreadable(item) ? [] : [documentOf(item, catching_up)])),
           unreadable: items.filter(isUnreadable).map(unreadableOf),
           next: next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
+        }
+      })
+    ),
+    handler(integrationOperations.create, (input) =>
+      Effect.gen(function* () {
+        const integration = yield* host.createValue(yield* readBody(input))
+        const signing_secret = Redacted.value(integration.signing_secret)
+        return { ...(yield* describe({ integration, failing: null })), signing_secret }
+      })
+    ),
+    handler(integrationOperations.import, (input) =>
+      Effect.gen(function* () {
+        const wanted = yield* decodeDocument(WantedImport, "Invalid import", yield* readBody(input), "error")
+        const done = yield* host.importAll(wanted.integrations, { checkOnly: wanted.check_only })
+        return {
+          problems: done.problems.map(({ at, detail, pointer }) => ({ at, pointer, detail })),
+          integrations: done.integrations.map(({ at, created, integration }) => ({
+            at,
+            id: String(integration.id),
+            created,
+            signing_secret: created ? Redacted.value(integration.signing_secret) : null
+          }))
         }
       })
     ),

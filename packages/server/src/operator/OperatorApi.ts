@@ -11,6 +11,7 @@ import type {
   DeliveryStore,
   Dispatcher,
   Grants,
+  HostIntegrations,
   Notifications,
   OperatorIntegrations,
   ScopeReader,
@@ -49,6 +50,7 @@ export type OperatorServices =
   | Dispatcher
   | Grants
   | HealthSettings
+  | HostIntegrations
   | Notifications
   | OperatorIntegrations
   | PageSecret
