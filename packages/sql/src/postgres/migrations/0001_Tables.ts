@@ -8,7 +8,7 @@
 import { builtInTable } from "@doorhook/core"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { publishFunctions, writeResourceTypes } from "./PublishFunction.ts"
+import { writeResourceTypes } from "./PublishFunction.ts"
 
 /**
  * Storage parameters of tables with short-lived rows: vacuum starts after a number of dead rows instead of a share of
@@ -281,8 +281,7 @@ const statements: ReadonlyArray<string> = [
     place integer NOT NULL
   )`,
 
-  refreshAccess,
-  ...publishFunctions
+  refreshAccess
 ]
 
 export const tables = Effect.gen(function* () {

@@ -51,7 +51,7 @@ const matched = `SELECT m.id, coalesce(free.status, m.status) AS status FROM (
       LEFT JOIN LATERAL (SELECT i.status FROM integrations AS i WHERE i.id = m.id FOR KEY SHARE SKIP LOCKED) AS free ON true`
 
 /** The function itself. */
-const publish = `CREATE FUNCTION publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
+const publish = `CREATE OR REPLACE FUNCTION publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
 LANGUAGE plpgsql VOLATILE ${settings} AS $$
   #variable_conflict use_column
   DECLARE
@@ -189,7 +189,7 @@ $$`
  * Whether a value is a valid id, like core's `readHostId`: a positive whole number that JavaScript can represent
  * exactly, or its digits as text.
  */
-const isId = `CREATE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE json_typeof(value)
       WHEN 'number' THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
       WHEN 'string' THEN CASE WHEN value #>> '{}' ~ '^[1-9][0-9]{0,15}$'
@@ -200,7 +200,7 @@ const isId = `CREATE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMM
 /**
  * Makes an event id, like core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters.
  */
-const makeEventId = `CREATE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       rest bigint := now;
       digits text := '';
@@ -222,7 +222,7 @@ const makeEventId = `CREATE FUNCTION make_event_id(now bigint) RETURNS text LANG
  * Returns a member of an event's data as the id of a call, like core's `callMarkOf`; null for anything else. PostgreSQL
  * can't look into data with an escape that its \`text\` can't represent, so those are replaced first.
  */
-const callId = `CREATE FUNCTION call_id(data text, name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+const callId = `CREATE OR REPLACE FUNCTION call_id(data text, name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
     DECLARE
       value json;
       pair constant text := chr(92) || chr(92);
@@ -253,7 +253,7 @@ const lifetime = String(callLifetime)
  * Cancels the active deliveries of the calls that end, and informs all processes. Returns, in the given order, whether
  * each call has ended. Until the transaction ends, no other one can store a call or an end with the same id.
  */
-const noteCalls = `CREATE FUNCTION note_calls(buildings bigint[], ids text[], ends bigint[], times bigint[])
+const noteCalls = `CREATE OR REPLACE FUNCTION note_calls(buildings bigint[], ids text[], ends bigint[], times bigint[])
   RETURNS TABLE (has_ended boolean) LANGUAGE plpgsql VOLATILE ${settings} AS $$
     #variable_conflict use_column
     DECLARE
@@ -318,7 +318,7 @@ const noteCalls = `CREATE FUNCTION note_calls(buildings bigint[], ids text[], en
 const isName = (text: string) => `${text} ~ '^[a-z][a-z0-9_]{0,63}$'`
 
 /** Whether bindings match, like core's `Matching`; null for text that doorhook has not written. */
-const binds = `CREATE FUNCTION binds(bindings text, type text, action text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text, action text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     binding jsonb;
     is_bound boolean := false;
@@ -349,7 +349,7 @@ export const publishFunctions: ReadonlyArray<string> = [
 
   // PostgreSQL can't read members of JSON with an escape that its `text` can't represent: NUL, or half of a surrogate
   // pair. Such escapes are replaced before reading, and restored in the data.
-  `CREATE FUNCTION can_look_into(event json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+  `CREATE OR REPLACE FUNCTION can_look_into(event json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
     BEGIN
       PERFORM event->'data';
       RETURN true;
@@ -365,7 +365,7 @@ export const publishFunctions: ReadonlyArray<string> = [
   ...["json", "jsonb"].map(
     (
       type
-    ) => `CREATE FUNCTION publish(event ${type}, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
+    ) => `CREATE OR REPLACE FUNCTION publish(event ${type}, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
       LANGUAGE sql VOLATILE ${settings} AS $$ SELECT * FROM publish(event::text, now) $$`
   ),
   ...["text", "json", "jsonb"].map((type) => `REVOKE ALL ON FUNCTION publish(${type}, bigint) FROM PUBLIC`)

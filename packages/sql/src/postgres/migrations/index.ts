@@ -5,6 +5,7 @@ import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Migrations } from "../../Migrations.ts"
 import { tables } from "./0001_Tables.ts"
+import { publishFunctions } from "./PublishFunction.ts"
 
 /** Adds the texts that describe an integration to people. */
 const labels = Effect.gen(function* () {
@@ -13,8 +14,14 @@ const labels = Effect.gen(function* () {
   yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN description text").unprepared
 })
 
+/** Replaces the functions by those that know calls that end. */
+const callEnds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of publishFunctions) yield* sql.unsafe(statement).unprepared
+})
+
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
-  defaultValue: () => ({ "1_tables": tables, "2_labels": labels })
+  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_call_ends": callEnds })
 })
 
 /** The table that records the migrations that ran, in doorhook's schema. */
