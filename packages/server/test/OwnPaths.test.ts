@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isOwnPath } from "../src/http/OwnPaths.ts"
+import { isOwnPath, resourceMetadataUrl } from "../src/http/OwnPaths.ts"
 import { routes, targetOf } from "./Table.ts"
 
 const publicUrl = "https://doors.example"
 const metadata = "/.well-known/oauth-authorization-server"
+const resource = "/.well-known/oauth-protected-resource"
 
 describe("own paths", () => {
   it("include every route", () => {
@@ -28,6 +29,24 @@ describe("own paths", () => {
         `${metadata}//`
       ].map(isOwn),
       [true, true, true, true, true, false, false, false]
+    )
+  })
+
+  it("include the metadata path of its own API, and of no other resource", () => {
+    const isOwn = (path: string) => isOwnPath(path, `${publicUrl}/doors`)
+    assert.strictEqual(resourceMetadataUrl(`${publicUrl}/doors`), `${publicUrl}${resource}/doors/v4`)
+    assert.deepStrictEqual(
+      [
+        `${resource}/doors/v4`,
+        `${resource}/doors/v4?x=1`,
+        `${resource}/v4`,
+        `${resource}/doors/v4/`,
+        resource,
+        `${resource}/doors`,
+        `${resource}/others/v4`,
+        `${resource}/doors/v4/buildings`
+      ].map(isOwn),
+      [true, true, true, true, false, false, false, false]
     )
   })
 

@@ -3,7 +3,7 @@
  *
  * The types declare only what the plugin needs, so that Fastify is not a dependency.
  */
-import { metadataPath, ownPaths, ownPrefixes } from "@doorhook/server"
+import { metadataPrefixes, ownPaths, ownPrefixes } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 
@@ -57,9 +57,8 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
-    // The public URL determines which of these paths belongs to doorhook (RFC 8414 section 3.1). The other paths get
-    // 404.
-    route(`${metadataPath}/*`)
-    for (const prefix of ownPrefixes) route(`${prefix}*`)
+    // The public URL determines which paths of metadata belong to doorhook (RFC 8414 section 3.1, RFC 9728 section 3.1).
+    // The others get 404.
+    for (const prefix of [...metadataPrefixes, ...ownPrefixes]) route(`${prefix}*`)
     done()
   }

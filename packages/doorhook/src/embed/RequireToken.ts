@@ -86,6 +86,8 @@ interface TokenChecks {
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
   readonly log: HostLog
+  /** Returns the URL of the metadata by which a client without a valid token finds the authorization server. */
+  readonly metadata: () => string
 }
 
 /** The `Authorization` headers of a request. */
@@ -143,7 +145,7 @@ const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): Toke
 
 /** Makes `doorhook.authenticate`. */
 export const makeAuthenticate =
-  ({ declared, identify }: Omit<TokenChecks, "log">) =>
+  ({ declared, identify }: Pick<TokenChecks, "declared" | "identify">) =>
   async (
     given: RequestWithHeaders | string | null | undefined,
     options?: TokenOptions
@@ -162,7 +164,7 @@ type Checked = { readonly identity: TokenIdentity } | { readonly refusal: Reques
 
 /** Makes `doorhook.requireToken`. */
 export const makeRequireToken =
-  ({ declared, identify, log }: TokenChecks) =>
+  ({ declared, identify, log, metadata }: TokenChecks) =>
   (options?: TokenOptions): TokenMiddleware => {
     const scope = scopeIn(options, declared)
 
@@ -171,8 +173,10 @@ export const makeRequireToken =
       if (isTwice(credentials)) return { refusal: repeatedAuthorization }
       const presented = readBearer(credentials.header)
       const principal = presented._tag === "Token" ? await identify(presented.token) : null
-      if (principal === null) return { refusal: unauthorized(presented) }
-      if (scope !== null && !principal.scopes.includes(scope)) return { refusal: insufficientScope(scope) }
+      if (principal === null) return { refusal: unauthorized(presented, metadata()) }
+      if (scope !== null && !principal.scopes.includes(scope)) {
+        return { refusal: insufficientScope(scope, metadata()) }
+      }
       return { identity: identityOf(principal) }
     }
 

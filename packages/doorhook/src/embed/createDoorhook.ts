@@ -13,7 +13,16 @@ import {
   readIdempotencyKey,
   rootMessage
 } from "@doorhook/core"
-import { HttpSurface, isOwnPath, logUnanswered, OperatorApi, OperatorKey, PublicUrl, surface } from "@doorhook/server"
+import {
+  HttpSurface,
+  isOwnPath,
+  logUnanswered,
+  OperatorApi,
+  OperatorKey,
+  PublicUrl,
+  resourceMetadataUrl,
+  surface
+} from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
 import { warnOfReadableSecrets } from "../config/KeySettings.ts"
 import type { HostId } from "../directory/FunctionDirectory.ts"
@@ -259,7 +268,12 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared, log }
+  const tokens = {
+    identify: (token: string) => run(authorization.authenticate(token)),
+    declared,
+    log,
+    metadata: () => resourceMetadataUrl(publicUrl.url)
+  }
   return {
     node,
     fetch,

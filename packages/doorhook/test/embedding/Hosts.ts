@@ -72,6 +72,7 @@ export const expressDiscoverable = (doorhook: Doorhook) => {
   const app = express()
   app.use("/doors", doorhook.node)
   app.all("/.well-known/oauth-authorization-server/*path", doorhook.node)
+  app.all("/.well-known/oauth-protected-resource/*path", doorhook.node)
   app.get("/.well-known/oauth-authorization-server/others", (_, response) => void response.send("another's"))
   return app
 }

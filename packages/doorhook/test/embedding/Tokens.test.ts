@@ -61,17 +61,20 @@ describe("a route of the host", () => {
         body: { opened_by: "admin", for: ["public", "doors:open"] }
       })
       const none = yield* open(url)
-      assert.deepStrictEqual([none.status, none.challenge], [401, 'Bearer realm="doorhook"'])
+      const metadata = 'resource_metadata="http://127.0.0.1/.well-known/oauth-protected-resource/v4"'
+      assert.deepStrictEqual([none.status, none.challenge], [401, `Bearer realm="doorhook", ${metadata}`])
       for (const wrong of ["Bearer nonsense", `Bearer ${granted.access_token}x`, "Bearer dh_at_1.x"]) {
         const refused = yield* open(url, wrong)
         assert.strictEqual(refused.status, 401)
         assert.include(refused.challenge ?? "", 'error="invalid_token"')
+        assert.include(refused.challenge ?? "", metadata)
       }
       assert.deepStrictEqual([(yield* open(url, "Basic eDp5")).status], [401])
       const lacking = yield* open(url, `Bearer ${narrow.access_token}`)
       assert.strictEqual(lacking.status, 403)
       assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
       assert.include(lacking.challenge ?? "", 'scope="doors:open"')
+      assert.include(lacking.challenge ?? "", metadata)
       // doorhook refuses a request with two `Authorization` headers on every host. A web request joins the two
       // headers, and a `node:http` request shows only the first.
       assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)

@@ -67,6 +67,31 @@ const clients = [
 ] as const
 
 describe("oauth4webapi", () => {
+  it("finds the authorization server, knowing only the address of the API", async () => {
+    const api = new URL(`${service().url}/v4`)
+    const asked = oauth.protectedResourceRequest(
+      "unknown",
+      "GET",
+      new URL(`${api}/buildings`),
+      undefined,
+      null,
+      insecure
+    )
+    const error = await rejection(asked)
+    if (!(error instanceof oauth.WWWAuthenticateChallengeError)) return assert.fail(String(error))
+    const { resource_metadata } = error.cause[0]?.parameters ?? {}
+    const discovery = await oauth.resourceDiscoveryRequest(api, insecure)
+    assert.strictEqual(discovery.url, resource_metadata)
+    const resource = await oauth.processResourceDiscoveryResponse(api, discovery)
+    assert.deepStrictEqual(resource, {
+      resource: `${service().url}/v4`,
+      authorization_servers: [service().url],
+      scopes_supported: ["public"],
+      bearer_methods_supported: ["header"]
+    })
+    assert.strictEqual((await discover()).issuer, resource.authorization_servers?.[0])
+  })
+
   it.each(clients)("gets, uses, refreshes and revokes tokens with %s", async (_, client_id, authentication, uri) => {
     const server = await discover()
     const client: oauth.Client = { client_id }

@@ -10,6 +10,8 @@ import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure, failureBody } from "../http/Failures.ts"
 import * as MediaType from "../http/MediaType.ts"
+import { resourceMetadataUrl } from "../http/OwnPaths.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
 import type { QueryParameters } from "../http/Query.ts"
 import { parseQuery } from "../http/Query.ts"
 import type { Answer, Face, Method, Params, Pieces, Route } from "../http/Route.ts"
@@ -101,9 +103,10 @@ export interface ApiEndpoint {
  * Makes the factory of the API's routes. All routes must share one factory, because it counts requests for the rate
  * limit.
  */
-export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
-  function* () {
+export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings | PublicUrl> =
+  Effect.gen(function* () {
     const authorization = yield* AuthorizationServer
+    const publicUrl = yield* PublicUrl
     const { plainJson, requestsPerMinute } = yield* ApiSettings
     const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
     const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
@@ -123,10 +126,13 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
 
     const authenticate = (x: Exchange): Effect.Effect<Principal, KnownError> => {
       const presented = readBearer(x.header("authorization"))
-      if (presented._tag !== "Token") return Exit.fail(unauthorized(presented))
+      const metadata = () => resourceMetadataUrl(publicUrl.url)
+      if (presented._tag !== "Token") return Exit.fail(unauthorized(presented, metadata()))
       return Effect.flatMapEager(authorization.authenticate(presented.token), (caller) => {
-        if (caller === null) return Exit.fail(unauthorized(presented))
-        return caller.scopes.includes(publicScope) ? Exit.succeed(caller) : Exit.fail(insufficientScope(publicScope))
+        if (caller === null) return Exit.fail(unauthorized(presented, metadata()))
+        return caller.scopes.includes(publicScope)
+          ? Exit.succeed(caller)
+          : Exit.fail(insufficientScope(publicScope, metadata()))
       })
     }
 
@@ -179,5 +185,4 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         }
       })
     }
-  }
-)
+  })

@@ -25,22 +25,35 @@ export const readBearer = (header: string | undefined): BearerToken => {
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(token) ? { _tag: "Token", token } : { _tag: "Malformed", token }
 }
 
-const refusal = (detail: string, challenge: string): RequestFailure =>
-  failure(401, { code: "unauthorized", title: "Unauthorized", detail }, { "www-authenticate": challenge })
+/**
+ * Makes a challenge. It has the URL of the resource's metadata, by which a client finds the authorization server (RFC
+ * 9728 section 5.1).
+ */
+const challenge = (metadata: string, parameters: string): { readonly "www-authenticate": string } => ({
+  "www-authenticate": `Bearer realm="doorhook", ${parameters}resource_metadata="${metadata}"`
+})
 
-/** The refusal of a request without a token. It has no `error`, as RFC 6750 section 3.1 recommends. */
-const withoutToken = refusal("Send an access token: `Authorization: Bearer <token>`.", 'Bearer realm="doorhook"')
-const withWrongToken = refusal(
-  "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again.",
-  'Bearer realm="doorhook", error="invalid_token", error_description="The access token is not valid or has expired"'
-)
+/**
+ * Makes the refusal of a request without a usable access token (RFC 6750 section 3.1). `metadata` is the URL of the
+ * resource's metadata. Without a token, the challenge has no `error`, as the RFC recommends.
+ */
+export const unauthorized = ({ _tag }: BearerToken, metadata: string): RequestFailure => {
+  const known = { code: "unauthorized", title: "Unauthorized" }
+  if (_tag === "Absent") {
+    const detail = "Send an access token: `Authorization: Bearer <token>`."
+    return failure(401, { ...known, detail }, challenge(metadata, ""))
+  }
+  const error = 'error="invalid_token", error_description="The access token is not valid or has expired", '
+  const detail =
+    "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again."
+  return failure(401, { ...known, detail }, challenge(metadata, error))
+}
 
-/** Makes the refusal of a request without a usable access token (RFC 6750 section 3.1). */
-export const unauthorized = ({ _tag }: BearerToken): RequestFailure =>
-  _tag === "Absent" ? withoutToken : withWrongToken
-
-/** Makes the refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
-export const insufficientScope = (scope: string): RequestFailure =>
+/**
+ * Makes the refusal of a request whose token lacks a scope (RFC 6750 section 3.1). `metadata` is the URL of the
+ * resource's metadata.
+ */
+export const insufficientScope = (scope: string, metadata: string): RequestFailure =>
   failure(
     403,
     {
@@ -48,9 +61,10 @@ export const insufficientScope = (scope: string): RequestFailure =>
       title: "Insufficient scope",
       detail: `The access token lacks the scope \`${scope}\`. Ask the user for it: send \`scope\` in the authorize step.`
     },
-    {
-      "www-authenticate": `Bearer realm="doorhook", error="insufficient_scope", error_description="The access token lacks a scope", scope="${scope}"`
-    }
+    challenge(
+      metadata,
+      `error="insufficient_scope", error_description="The access token lacks a scope", scope="${scope}", `
+    )
   )
 
 /**

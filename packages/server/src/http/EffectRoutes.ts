@@ -7,7 +7,7 @@ import type { WebAnswer } from "./AnswerWriter.ts"
 import type { BodySource, Incoming } from "./Exchange.ts"
 import { authorizationsIn, declaredLength, originForm } from "./Exchange.ts"
 import { HttpSurface } from "./HttpSurface.ts"
-import { isOwnPath, metadataPath, ownPaths, ownPrefixes } from "./OwnPaths.ts"
+import { isOwnPath, metadataPrefixes, ownPaths, ownPrefixes } from "./OwnPaths.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
 /**
@@ -139,7 +139,7 @@ export const routesOf = <E, R>(
         }
         return Effect.map(answer(incomingOf(request, target, run)), responseOf)
       })
-      const prefixes = [...ownPrefixes, `${metadataPath}/`] as const
+      const prefixes = [...ownPrefixes, ...metadataPrefixes] as const
       // A wildcard route also matches the path without the wildcard.
       const paths = ownPaths.filter((path) => !prefixes.some((prefix) => prefix === `${path}/`))
       for (const path of [...paths, ...prefixes.map((prefix) => `${prefix}*` as const)]) {

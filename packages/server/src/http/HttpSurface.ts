@@ -34,6 +34,7 @@ import {
 import type { HttpSettingsShape } from "./HttpSettings.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { json } from "./MediaType.ts"
+import { metadataPath, resourceMetadataPath } from "./OwnPaths.ts"
 import { costOf, costOfPieces, OpenAnswers } from "./OpenAnswers.ts"
 import type { Answer, Face, Params, Resource, Route } from "./Route.ts"
 import { isPlainlySpelled, makeTable } from "./Route.ts"
@@ -284,7 +285,8 @@ class Requests {
   #neighbours(path: string): Face {
     const { api, oauth } = this.#faces
     if (isBelow(path, "/v4")) return api
-    return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? oauth : jsonFace
+    const isOAuth = ["/oauth", metadataPath, resourceMetadataPath].some((prefix) => isBelow(path, prefix))
+    return isOAuth ? oauth : jsonFace
   }
 
   /** Returns CORS headers for the browser's origin; null if the origin or the resource is not open to other origins. */

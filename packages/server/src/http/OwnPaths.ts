@@ -7,21 +7,51 @@
  */
 export const metadataPath = "/.well-known/oauth-authorization-server"
 
+/** Path of the metadata of protected resources, to which clients append the resource's path (RFC 9728 section 3.1). */
+export const resourceMetadataPath = "/.well-known/oauth-protected-resource"
+
+/** Path of the API, which is a protected resource, below the public URL. */
+export const apiPath = "/v4"
+
 /** Prefixes of most of doorhook's paths. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 
 /** doorhook's paths that begin with none of the prefixes. */
-export const ownPaths = ["/console", "/portal", "/metrics", "/openapi.json", metadataPath] as const
+export const ownPaths = [
+  "/console",
+  "/portal",
+  "/metrics",
+  "/openapi.json",
+  metadataPath,
+  `${resourceMetadataPath}${apiPath}`
+] as const
+
+/** Prefixes of the paths of metadata that may have the path of the public URL appended. */
+export const metadataPrefixes = [`${metadataPath}/`, `${resourceMetadataPath}/`] as const
+
+/** The path of a URL, without a trailing slash. */
+const pathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, "")
 
 /**
- * Whether a path is for an issuer's metadata, with or without the issuer's own path appended (RFC 8414 section 3.1). A
- * trailing slash is ignored.
+ * Whether a path is for the metadata of the issuer or resource at a path below the public URL, with or without the
+ * public URL's own path. A trailing slash is ignored.
  */
-export const isMetadataPath = (path: string, issuer: string): boolean => {
-  if (!path.startsWith(metadataPath)) return false
+const isMetadataOf = (path: string, metadata: string, below: string, publicUrl: string): boolean => {
+  if (!path.startsWith(metadata)) return false
   const whole = path.replace(/\/$/, "")
-  return whole === metadataPath || whole === metadataPath + new URL(issuer).pathname.replace(/\/$/, "")
+  return whole === metadata + below || whole === metadata + pathOf(publicUrl) + below
 }
+
+/** Whether a path is for the issuer's metadata (RFC 8414 section 3.1). */
+export const isMetadataPath = (path: string, issuer: string): boolean => isMetadataOf(path, metadataPath, "", issuer)
+
+/** Whether a path is for the metadata of the API (RFC 9728 section 3.1). */
+export const isResourceMetadataPath = (path: string, publicUrl: string): boolean =>
+  isMetadataOf(path, resourceMetadataPath, apiPath, publicUrl)
+
+/** Returns the URL of the API's metadata (RFC 9728 section 3.1). */
+export const resourceMetadataUrl = (publicUrl: string): string =>
+  new URL(publicUrl).origin + resourceMetadataPath + pathOf(publicUrl) + apiPath
 
 /** Whether doorhook serves a target when its public URL is `publicUrl`. The query is ignored. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {
@@ -29,6 +59,7 @@ export const isOwnPath = (target: string, publicUrl: string): boolean => {
   return (
     ownPaths.some((own) => path === own) ||
     ownPrefixes.some((own) => path.startsWith(own)) ||
-    isMetadataPath(path, publicUrl)
+    isMetadataPath(path, publicUrl) ||
+    isResourceMetadataPath(path, publicUrl)
   )
 }

@@ -2,7 +2,7 @@
  * The authorization server's metadata, with which clients configure themselves (RFC 8414).
  */
 import { publicScope } from "@doorhook/core"
-import { metadataPath } from "../http/OwnPaths.ts"
+import { apiPath, metadataPath, resourceMetadataPath } from "../http/OwnPaths.ts"
 
 /** Paths of the endpoints below the public URL. */
 export const paths = {
@@ -10,8 +10,17 @@ export const paths = {
   token: "/oauth/token",
   revoke: "/oauth/revoke",
   introspect: "/oauth/introspect",
-  metadata: metadataPath
+  metadata: metadataPath,
+  resourceMetadata: resourceMetadataPath
 } as const
+
+/** Returns the metadata of the API, a protected resource (RFC 9728 section 2). `issuer` is the public URL, unchanged. */
+export const resourceMetadataOf = (issuer: string) => ({
+  resource: issuer + apiPath,
+  authorization_servers: [issuer],
+  scopes_supported: [publicScope],
+  bearer_methods_supported: ["header"]
+})
 
 /** Descriptions of the host's own scopes, by name. */
 export type Scopes = Readonly<Record<string, string>>

@@ -8,7 +8,7 @@ import { Effect, Exit, Schema } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure, notAllowed, nothingHere } from "../http/Failures.ts"
-import { isMetadataPath } from "../http/OwnPaths.ts"
+import { apiPath, isMetadataPath, isResourceMetadataPath } from "../http/OwnPaths.ts"
 import type { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Face, Handler, Route } from "../http/Route.ts"
@@ -18,7 +18,7 @@ import { HostTexts, makeLanguages } from "../ui/Texts.ts"
 import type { Language } from "../ui/Texts.ts"
 import { makeAuthorizeEndpoint } from "./AuthorizeEndpoint.ts"
 import { maxBodyBytes, readParameters } from "./FormBody.ts"
-import { metadataOf, paths } from "./Metadata.ts"
+import { metadataOf, paths, resourceMetadataOf } from "./Metadata.ts"
 import { problemPage } from "./FormPages.ts"
 
 const jsonHeaders = { "content-type": "application/json", ...confidential }
@@ -99,15 +99,20 @@ export const makeOAuthRoutes: Effect.Effect<
   const pageFace = makePageFace(pages, languageOf)
 
   const endpoint = { method: "POST", face: oauthFace, bodyFirst: maxBodyBytes } as const
-  const metadata: Handler = (x) => {
-    if (!isMetadataPath(x.path, publicUrl.url)) return Exit.fail(nothingHere)
-    if (x.method !== "GET") return Exit.fail(notAllowed("GET, HEAD"))
-    return Exit.succeed({
-      status: 200,
-      headers: { "content-type": "application/json", "cache-control": "public, max-age=3600" },
-      body: JSON.stringify(metadataOf(publicUrl.url, scopes))
-    })
-  }
+  /** Makes the handler of a metadata document, for the paths that `isOwn` accepts. */
+  const document =
+    (isOwn: (path: string, publicUrl: string) => boolean, contentOf: (publicUrl: string) => object): Handler =>
+    (x) => {
+      if (!isOwn(x.path, publicUrl.url)) return Exit.fail(nothingHere)
+      if (x.method !== "GET") return Exit.fail(notAllowed("GET, HEAD"))
+      return Exit.succeed({
+        status: 200,
+        headers: { "content-type": "application/json", "cache-control": "public, max-age=3600" },
+        body: JSON.stringify(contentOf(publicUrl.url))
+      })
+    }
+  const metadata = document(isMetadataPath, (issuer) => metadataOf(issuer, scopes))
+  const resourceMetadata = document(isResourceMetadataPath, resourceMetadataOf)
   return [
     {
       method: "GET",
@@ -154,6 +159,15 @@ export const makeOAuthRoutes: Effect.Effect<
       handle: metadata
     },
     // Clients append the issuer's path to the metadata path, if the issuer has a path.
-    { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata }
+    { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata },
+    {
+      method: "GET",
+      path: `${paths.resourceMetadata}${apiPath}`,
+      face: oauthFace,
+      operation: "oauth.resourceMetadata",
+      crossOrigin: true,
+      handle: resourceMetadata
+    },
+    { method: "*", path: `${paths.resourceMetadata}/*`, face: oauthFace, crossOrigin: true, handle: resourceMetadata }
   ]
 })

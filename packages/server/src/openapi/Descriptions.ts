@@ -278,6 +278,14 @@ const Metadata = Schema.Struct({
   authorization_response_iss_parameter_supported: Schema.Boolean
 }).annotate({ identifier: "AuthorizationServerMetadata" })
 
+/** RFC 9728 section 2. */
+const ResourceMetadata = Schema.Struct({
+  resource: Schema.String,
+  authorization_servers: Schema.Array(Schema.String),
+  scopes_supported: Schema.Array(Schema.String),
+  bearer_methods_supported: Schema.Array(Schema.String)
+}).annotate({ identifier: "ProtectedResourceMetadata" })
+
 const WebhookSourceList = Schema.Struct({
   data: Schema.Array(
     Schema.Struct({
@@ -452,6 +460,12 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "Get the authorization server's metadata",
     success: { status: 200, content: { [json]: Metadata } },
+    errors: { statuses: [405], content: { [json]: OAuthErrorDocument } }
+  },
+  "oauth.resourceMetadata": {
+    isOpen: true,
+    summary: "Get the metadata of the API as a protected resource",
+    success: { status: 200, content: { [json]: ResourceMetadata } },
     errors: { statuses: [405], content: { [json]: OAuthErrorDocument } }
   },
   "buildings.list": {

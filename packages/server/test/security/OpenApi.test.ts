@@ -260,6 +260,7 @@ describe("the OpenAPI description", () => {
     await ask(server.url, "oauth.introspect", { body: new URLSearchParams({ ...client, token: "x" }) })
     await ask(server.url, "oauth.revoke", { body: new URLSearchParams({ ...client, token }) })
     await ask(server.url, "oauth.metadata", {})
+    await ask(server.url, "oauth.resourceMetadata", {})
     const query = (fields: Readonly<Record<string, string>>) => `?${new URLSearchParams(fields).toString()}`
     await ask(server.url, "oauth.authorize", {}, query(authorizeC1))
     await ask(server.url, "oauth.authorize", {}, query({ ...authorizeC1, scope: "admin" }))

@@ -92,7 +92,7 @@ const surfaceOf = (
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
   if (path.startsWith("/operator/")) return "operator"
-  return path === "/.well-known/oauth-authorization-server" ? "metadata" : "other"
+  return /^\/\.well-known\/oauth-(?:authorization-server|protected-resource)\b/.test(path) ? "metadata" : "other"
 }
 
 /** All problems of an answer; empty if there are none. */
