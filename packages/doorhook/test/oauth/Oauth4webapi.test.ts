@@ -72,7 +72,7 @@ describe("oauth4webapi", () => {
     const asked = oauth.protectedResourceRequest(
       "unknown",
       "GET",
-      new URL(`${api}/buildings`),
+      new URL(`${api.href}/buildings`),
       undefined,
       null,
       insecure

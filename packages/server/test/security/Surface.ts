@@ -92,7 +92,8 @@ const surfaceOf = (
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
   if (path.startsWith("/operator/")) return "operator"
-  return /^\/\.well-known\/oauth-(?:authorization-server|protected-resource)\b/.test(path) ? "metadata" : "other"
+  const metadata = ["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/v4"]
+  return metadata.includes(path) ? "metadata" : "other"
 }
 
 /** All problems of an answer; empty if there are none. */
