@@ -113,6 +113,21 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     check: "nothing-after-end",
     seed: 1
   },
+  "a worker ignores that changes may have been lost": {
+    file: "delivery/Dispatcher.ts",
+    replaces: ["if (ids === null) this.#worker.forgetAll()", "if (ids === null) void ids"],
+    check: "nothing-after-end",
+    seed: 45
+  },
+  "the store hands out access logs before calls": {
+    file: "memory/MemoryDeliveryStore.ts",
+    replaces: [
+      "for (const lane of lanes) {\n    let heads",
+      "for (const lane of [2, 0, 1, 3] as const) {\n    let heads"
+    ],
+    check: "calls-first",
+    seed: 1
+  },
   "changes during an attempt's preparation are ignored": {
     file: "delivery/Worker.ts",
     replaces: ["this.#latestOfAll > since || (", "false && ("],

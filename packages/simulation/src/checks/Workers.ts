@@ -282,7 +282,10 @@ const overtaken = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Finds claims of access logs that left a due call in the store, although the engine held nothing of its integration. */
+/**
+ * Finds claims of access logs that left a due call in the store, although they took access logs of its integration, or the
+ * engine held nothing of its integration.
+ */
 const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
   const of = Map.groupBy(trace.deliveries.values(), ({ integration_id }) => integration_id)
   const calls = [...trace.deliveries.values()].flatMap((delivery) => {
@@ -295,12 +298,11 @@ const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
     const taken = claimed.deliveries.flatMap(({ id }) => trace.deliveries.get(id) ?? [])
     const isEarly = claimed.deliveries.some(({ early_due_at }) => early_due_at !== null)
     if (isEarly || taken.every(({ event }) => event.resource_type === "call")) return []
-    const left = calls.find(
-      ({ delivery: { enqueued, event, integration_id }, first }) =>
-        enqueued.at < claimed.at &&
-        claimed.index < first.index &&
-        event.created_at <= claimed.now &&
-        !taken.some((other) => other.integration_id === integration_id) &&
+    const left = calls.find(({ delivery: { enqueued, event, integration_id }, first }) => {
+      if (enqueued.at >= claimed.at || claimed.index >= first.index || event.created_at > claimed.now) return false
+      const own = taken.filter((other) => other.integration_id === integration_id)
+      if (own.length > 0) return own.some((other) => other.event.resource_type !== "call")
+      return (
         of
           .get(integration_id)
           ?.some(({ grants, settlements }) =>
@@ -311,7 +313,8 @@ const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
                 !settlements.some((settled) => settled.grant === grant && settled.entry.index < claimed.index)
             )
           ) === false
-    )
+      )
+    })
     if (left === undefined) return []
     const what = `${claimed.worker} claimed access logs, but left the due call of delivery ${left.delivery.id}`
     return [{ what, entries: [left.delivery.enqueued.index, claimed.index, left.first.index] }]

@@ -152,7 +152,38 @@ export const ownedBy = (scenario: Scenario): Scenario => ({
 export const scenarioOf = (seed: Substream): Scenario => {
   const scenario = shortOf(seed)
   const rng = new Rng(child(seed, "outages"))
-  return happens(rng, 0.25) ? withOutages(scenario, rng) : scenario
+  if (happens(rng, 0.25)) return withOutages(scenario, rng)
+  return happens(new Rng(child(seed, "crowds")), 0.2) ? crowded(scenario) : scenario
+}
+
+/**
+ * Gives processes more deliveries than fit in their memory, and few signals, so that they hold deliveries of
+ * integrations that changed, and leave others in the store.
+ */
+const crowded = (scenario: Scenario): Scenario => {
+  const { actions, receivers, settings } = scenario
+  const concurrencyPerIntegration = 1
+  return {
+    ...scenario,
+    engines: 2,
+    receivers: ["prompt", "prompt", ...receivers],
+    settings: {
+      ...settings,
+      concurrency: 4,
+      concurrencyPerIntegration,
+      buffer: 2 * concurrencyPerIntegration * maxIntegrations
+    },
+    changeSignals: { delay: 200, lost: 0.8, reconnect: 3 * second },
+    actions: {
+      ...actions,
+      publish: 2 * actions.publish,
+      burst: actions.burst + 3,
+      create: maxIntegrations,
+      change: actions.change + 6,
+      remove: actions.remove + 3,
+      override: actions.override + 4
+    }
+  }
 }
 
 /**
