@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { platform, simulate } from "./simulateCli.ts"
 
 const Report = Schema.fromJsonString(
   Schema.Struct({
@@ -100,6 +101,43 @@ describe("a log of a vendor in Windows-1252, with German headings", () => {
       assert.deepStrictEqual([totals["planned"], totals["delivered"], counts.at.length], [63, 63, 63])
       // An hour at 1800 times its pace.
       assert.isAtLeast((counts.at.at(-1) ?? 0) - (counts.at[0] ?? 0), 1_900)
+    })
+  )
+})
+
+describe("a region that is offline for hours", () => {
+  it.live("is drawn: what its devices stored, and the burst of uploads when it is back", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [scenario, csv, html, events] = ["region.json", "run.csv", "run.html", "plan.ndjson"].map((name) =>
+        join(folder, name)
+      )
+      const devices = { region: "north", region_outages: { every: "30h", down: { median: "3h", sigma: 0.2 } } }
+      const building = { name: "House", time_zone: "Europe/Berlin", homes: { flats: 60 }, copies: 30, devices }
+      yield* Effect.promise(() => writeFile(`${scenario}`, JSON.stringify({ name: "region", buildings: [building] })))
+      const plan = ["--scenario", `${scenario}`, "--start", "2026-03-03T20:00", "--duration", "8h"]
+      yield* Effect.provide(
+        Effect.andThen(
+          simulate("plan", "--out", `${events}`, ...plan),
+          simulate("run", "--virtual", "--report", `csv=${csv},html=${html}`, ...plan)
+        ),
+        platform()
+      )
+      const late = (yield* Effect.promise(() => readFile(`${events}`, "utf8")))
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+        .filter(({ at, data }) => Date.parse(at) - Date.parse(data.logged_at) > 5 * 60_000)
+      const [head = "", ...lines] = (yield* Effect.promise(() => readFile(`${csv}`, "utf8"))).trimEnd().split("\r\n")
+      const valuesOf = (name: string) => lines.map((line) => Number(line.split(",")[head.split(",").indexOf(name)]))
+      const sum = (values: ReadonlyArray<number>) => values.reduce((all, value) => all + value, 0)
+      assert.isAbove(late.length, 100)
+      assert.deepStrictEqual([sum(valuesOf("stored")), sum(valuesOf("uploaded"))], [late.length, late.length])
+      // Nearly all buildings are back within a minute.
+      assert.isAbove(Math.max(...valuesOf("uploaded")), 0.8 * late.length)
+      assert.isAbove(valuesOf("stored").filter((count) => count > 0).length, 10)
+      const page = yield* Effect.promise(() => readFile(`${html}`, "utf8"))
+      assert.match(page, /Offline devices: events stored, and uploaded in each 5 min/)
     })
   )
 })

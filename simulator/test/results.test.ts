@@ -388,7 +388,7 @@ describe("a report of a service", () => {
     const page = htmlReport(report)
     assert.notMatch(page, />0 ms<|>0<small>deliveries at once/)
     assert.include(page, "Publish latency, from the planned time")
-    assert.match(csvReport(report), /\r\n0,5000,5000,0,0,,,,,,5000,,10,10,100,100\r\n/)
+    assert.match(csvReport(report), /\r\n0,5000,0,0,5000,0,0,,,,,,5000,,10,10,100,100\r\n/)
   })
 })
 

@@ -131,6 +131,9 @@ const objectives = ({ slos }: RunReport): Html.Html | null =>
         )
       )
 
+/** Number of events stored by offline devices from which the report draws them. */
+const leastStored = 10
+
 const charts = (report: RunReport): Html.Html => {
   const { ack_timeout, interval, series } = report
   const each = `in each ${duration(interval)}`
@@ -146,6 +149,8 @@ const charts = (report: RunReport): Html.Html => {
     ({ acknowledged, failed, requests }) => (requests ?? 0) - (acknowledged ?? 0) + (failed ?? 0)
   )
   const retries = series.map((line) => (line.retries ?? 0) + (line.republished ?? 0))
+  let level = 0
+  const stored = series.map((line) => (level += (line.stored ?? 0) - (line.uploaded ?? 0)))
   const all: ReadonlyArray<ChartOptions | null> = [
     {
       title: `Events ${each}`,
@@ -155,6 +160,16 @@ const charts = (report: RunReport): Html.Html => {
         { name: "sent", color: "two", values: values("sent") }
       ]
     },
+    Math.max(...stored) < leastStored
+      ? null
+      : {
+          title: `Offline devices: events stored, and uploaded ${each}`,
+          description: `Events that happened more than five minutes before their publication. At most ${grouped(Math.max(...stored))} were stored by devices, and at most ${grouped(most("uploaded"))} were uploaded ${each}.`,
+          lines: [
+            { name: "stored", color: "three", fill: true, values: stored },
+            { name: "uploaded", color: "two", values: values("uploaded") }
+          ]
+        },
     report.kind === "virtual" || most("publish_p99") === 0
       ? null
       : {

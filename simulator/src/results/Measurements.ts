@@ -175,8 +175,15 @@ export class Measurements {
     if (type !== null) this.ofType(type).latency[name].add(millis)
   }
 
-  /** Counts an event that is due. `planned` is in milliseconds since the beginning. */
-  plan(planned: number): void {
+  /**
+   * Counts an event that is due. `planned` is in milliseconds since the beginning. So is `stored`: the time since which an
+   * offline device had stored the event; null if none had.
+   */
+  plan(planned: number, stored: number | null = null): void {
+    if (stored !== null) {
+      this.series.count(Math.max(0, stored), "stored")
+      this.series.count(planned, "uploaded")
+    }
     this.totals.planned++
     this.totals.unanswered++
     this.series.countPeak(planned, "planned")

@@ -15,6 +15,9 @@ const most = 160
 
 const noCounts = {
   planned: 0,
+  /** Events that offline devices began to store, and events that they uploaded. */
+  stored: 0,
+  uploaded: 0,
   sent: 0,
   failed: 0,
   republished: 0,

@@ -6,6 +6,7 @@ import { fromIso, movedTo, toIso } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
+import { minute } from "../world/LocalTime.ts"
 import type { Premises } from "./Integrations.ts"
 
 /** An event of a plan, or a recorded event. The `data` of a recorded event keeps its original text. */
@@ -31,6 +32,15 @@ export const lineOfArrival = ({ at, event }: Arrival): string => {
 export interface Arrival {
   readonly event: LoadEvent
   readonly at: number
+}
+
+/** Time from an event to its publication, in milliseconds, above which its device was offline. */
+const longestUpload = 5 * minute
+
+/** Returns the time since which an offline device had stored the event; null if it was published at once. */
+export const storedSince = ({ at, event }: Arrival): number | null => {
+  const since = isPlanned(event) ? fromIso(event.data.logged_at) : at
+  return at - since > longestUpload ? since : null
 }
 
 /** Returns the events of a plan at their own times. */

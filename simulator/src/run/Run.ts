@@ -9,6 +9,7 @@ import { RetryPolicy } from "@doorhook/core"
 import { Clock, Effect, FiberSet, Random, Schema, Semaphore, Stream } from "effect"
 import { Measurements } from "../results/Measurements.ts"
 import type { Arrival } from "./Load.ts"
+import { storedSince } from "./Load.ts"
 import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
 
 /** The clock of a run, which converts real time to time in the plan. */
@@ -162,7 +163,10 @@ export const run = Effect.fnUntraced(function* <E, R>(
     })
 
   const plan = (batch: ReadonlyArray<Scheduled>) => {
-    for (const { planned } of batch) measurements.plan(planned)
+    for (const { arrival, planned } of batch) {
+      const since = speed === null ? null : storedSince(arrival)
+      measurements.plan(planned, since === null ? null : since - beginning)
+    }
   }
 
   // Runs for each request, so it is made of few effects.

@@ -28,7 +28,7 @@ import { Measurements } from "../results/Measurements.ts"
 import type { EnginePorts, Stores } from "../run/EngineLayer.ts"
 import { storesOf } from "../run/EngineLayer.ts"
 import type { Arrival } from "../run/Load.ts"
-import { newEventOf } from "../run/Load.ts"
+import { newEventOf, storedSince } from "../run/Load.ts"
 import { ledgerStore } from "../run/LedgerStore.ts"
 import type { PlannedIntegration } from "../run/Integrations.ts"
 import { integrationOf } from "../run/Integrations.ts"
@@ -211,11 +211,13 @@ export class VirtualWorld {
   }
 
   /** Runs everything up to the time of an event, and publishes the event. */
-  play({ at, event }: Arrival): void {
+  play(arrival: Arrival): void {
+    const { at, event } = arrival
     const { beginning, crashEvery } = this.#options
     this.time.runUntilWall(at, this)
     if (this.isStopped) return
-    this.measurements.plan(at - beginning)
+    const since = storedSince(arrival)
+    this.measurements.plan(at - beginning, since === null ? null : since - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null, event.resource_type)
     this.#unaccepted++
     // Without crashes, no answer is lost, so publications need no idempotency key.
