@@ -73,6 +73,7 @@ const settings: {
   browserOrigins: ["DOORHOOK_BROWSER_ORIGINS", "https://app.example", ["https://app.example"], "https://app.example/"],
   bodyTimeout: ["DOORHOOK_BODY_TIMEOUT", "9s", "9s", "0s"],
   metricsFor: ["DOORHOOK_METRICS_FOR", "anyone", "anyone", "nobody"],
+  homeUrl: ["DOORHOOK_HOME_URL", "https://app.example", "https://app.example", "javascript:alert(1)"],
   metricsKey: ["DOORHOOK_METRICS_KEY", "m".repeat(32), "m".repeat(32), "m".repeat(31)],
   requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
   tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],

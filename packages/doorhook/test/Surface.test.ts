@@ -273,7 +273,8 @@ describe("the host's own login", () => {
   live("replaces the form, with the host's look", function* () {
     const asked: Array<HostSessionRequest> = []
     const doorhook = yield* start({
-      appearance: { name: "North Tower", css: "h1 { color: green }" },
+      appearance: { name: "North Tower", css: "h1 { color: green }", accent: "#0a4f3a" },
+      homeUrl: "https://app.example/home",
       directory: {
         ...directory,
         session: async (request) => {
@@ -296,6 +297,13 @@ describe("the host's own login", () => {
     const html = yield* Effect.promise(() => page.text())
     for (const text of ["Ada", "North Tower", "h1 { color: green }", ">Allow<"]) assert.include(html, text)
     assert.notInclude(html, 'type="password"')
+    assert.include(html, "--accent: #0a4f3a")
+    const portal = yield* Effect.promise(() =>
+      doorhook.fetch(new Request("http://localhost/portal", { headers: { cookie: "sid=7" } }))
+    )
+    const own = yield* Effect.promise(() => portal.text())
+    assert.match(own, /<a class="home" href="https:\/\/app\.example\/home">[^]*North Tower/)
+    assert.include(own, "<span>Ada</span>")
   })
 
   live("that returns an invalid value lets nobody in", function* () {

@@ -42,7 +42,6 @@ import { makeOperatorRoutes, OperatorApi } from "./operator/OperatorApi.ts"
 import { KeyGuard } from "./operator/OperatorKey.ts"
 import type { OperatorKey } from "./operator/OperatorKey.ts"
 import { PortalLinks } from "./operator/PortalLinks.ts"
-import { History } from "./ui/History.ts"
 import { makeUiRoutes } from "./ui/Ui.ts"
 
 /** Services that the routes need. */
@@ -92,9 +91,7 @@ export const makeRoutes = Effect.gen(function* () {
 export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.effect(
   HttpSurface,
   Effect.flatMap(makeRoutes, ({ api, routes }) => makeHttpSurface(routes, { api, oauth: oauthFace }))
-).pipe(
-  Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer, History.layer))
-)
+).pipe(Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer)))
 
 /** Serves the requests that arrive at a listener. */
 export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer.unwrap(

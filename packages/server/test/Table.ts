@@ -11,16 +11,11 @@ import { StoreProbe } from "../src/health/HealthStatus.ts"
 import { OperatorApi } from "../src/operator/OperatorApi.ts"
 import { KeyGuard } from "../src/operator/OperatorKey.ts"
 import { PortalLinks } from "../src/operator/PortalLinks.ts"
-import { History } from "../src/ui/History.ts"
 import { services } from "./TestServer.ts"
 
-const needed = Layer.mergeAll(
-  OperatorApi.layer,
-  PortalLinks.layer,
-  StoreProbe.layer,
-  KeyGuard.layer,
-  History.layer
-).pipe(Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example")))))
+const needed = Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer).pipe(
+  Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example"))))
+)
 
 /** All routes. */
 export const routes: ReadonlyArray<Route> = await Effect.runPromise(

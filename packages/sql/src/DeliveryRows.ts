@@ -6,7 +6,7 @@
  * delivery includes its last attempt; earlier attempts are in `attempts`.
  */
 import type { Attempt, DeliveryId, EventId, IntegrationId, Transitions } from "@doorhook/core"
-import { Attempt as AttemptSchema, Delivery, Event, EventExcerpt } from "@doorhook/core"
+import { Attempt as AttemptSchema, Delivery, Event, EventExcerpt, FigureRow } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
@@ -56,6 +56,7 @@ export const parsed = (text: string): unknown => {
 export const decodeEvents = (rows: ReadonlyArray<EventRow>): Effect.Effect<ReadonlyArray<Event>, Schema.SchemaError> =>
   Effect.suspend(() => decodeParsedEvents(rows.map((row) => ({ ...row, tenant_ids: parsed(row.tenant_ids) }))))
 export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery))
+export const decodeFigures = Schema.decodeUnknownEffect(Schema.Array(FigureRow))
 export const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const { response_excerpt: _, ...withoutExcerpt } = AttemptSchema.fields
 export const decodeLastAttempts = Schema.decodeUnknownEffect(

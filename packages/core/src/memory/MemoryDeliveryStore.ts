@@ -18,6 +18,8 @@ import type {
   Enqueued,
   EventFilter,
   EventPage,
+  FigureFilter,
+  FigureRow,
   EventPart,
   EventPlace,
   Heartbeat,
@@ -31,7 +33,7 @@ import type {
   RedeliverResult,
   Settled
 } from "../ports/DeliveryStore.ts"
-import { DeliveryStore, excerptChars } from "../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars, latencyClassOf } from "../ports/DeliveryStore.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
@@ -150,6 +152,8 @@ const make = Effect.gen(function* () {
       ),
 
     purge: (request) => Effect.sync(() => purgeOld(state, request)),
+
+    figures: (filter) => Effect.sync(() => figuresOf(deliveries, filter)),
 
     summary: (now) =>
       Effect.sync(() => {
@@ -384,6 +388,24 @@ const keep = <Kind extends NewNotification>(state: State, notification: Kind): N
   const kept = { ...notification, id: NotificationId.make(++state.lastNotification) }
   state.notifications.push(kept)
   return kept
+}
+
+const figuresOf = (deliveries: DeliveryTable, { before, from, integration_id, step }: FigureFilter) => {
+  const rows = new Map<string, FigureRow>()
+  const of = integration_id === undefined ? {} : { integration_id }
+  for (const stored of candidates(deliveries, { ...of, limit: Number.MAX_SAFE_INTEGER })) {
+    if (stored.id < from || stored.id >= before) continue
+    const { created_at, state } = toDelivery(stored)
+    const last = stored.history.at(-1)
+    const row = {
+      at: Math.floor(created_at / step) * step,
+      state: state === "delivering" ? "pending" : state,
+      latency: state === "delivered" && last !== undefined ? latencyClassOf(last.duration_ms) : -1
+    } as const
+    const key = Object.values(row).join()
+    rows.set(key, { ...row, count: (rows.get(key)?.count ?? 0) + 1 })
+  }
+  return [...rows.values()]
 }
 
 const toListed = (stored: StoredDelivery): ListedDelivery => {

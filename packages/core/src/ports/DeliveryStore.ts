@@ -288,6 +288,36 @@ export const EventExcerpt = Schema.Struct({
 })
 export type EventExcerpt = typeof EventExcerpt.Type
 
+/** Which deliveries to count: those of an integration or all, with ids from `from` on and below `before`. */
+export interface FigureFilter {
+  readonly integration_id?: IntegrationId
+  readonly from: DeliveryId
+  readonly before: DeliveryId
+  /** Length of a step, in milliseconds. Steps begin at its multiples. */
+  readonly step: number
+}
+
+/** Upper bounds of the latency classes, in milliseconds. Slower attempts are in the last class. */
+export const latencyBounds = [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000] as const
+
+/** A number of deliveries that were created in the same step and are alike. */
+export const FigureRow = Schema.Struct({
+  /** Start of the step, in milliseconds since the epoch. */
+  at: Schema.Int,
+  /** `pending` includes deliveries under lease. */
+  state: Schema.Literals(["pending", "retrying", "delivered", "exhausted", "expired", "cancelled", "skipped"]),
+  /** Index of the latency class of an acknowledged attempt; -1 for other deliveries. */
+  latency: Schema.Int,
+  count: Schema.Int
+})
+export type FigureRow = typeof FigureRow.Type
+
+/** Returns the index of an acknowledged attempt's latency class. */
+export const latencyClassOf = (millis: number): number => {
+  const index = latencyBounds.findIndex((bound) => millis <= bound)
+  return index === -1 ? latencyBounds.length - 1 : index
+}
+
 /** A delivery with its event and all its attempts, oldest first. */
 export interface FoundDelivery {
   readonly delivery: Delivery
@@ -479,5 +509,8 @@ export class DeliveryStore extends Context.Service<
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
 
     readonly summary: (now: number) => Effect.Effect<DeliverySummary, StoreError>
+
+    /** Counts deliveries by creation time, state and latency. Cost: one range of ids. */
+    readonly figures: (filter: FigureFilter) => Effect.Effect<ReadonlyArray<FigureRow>, StoreError>
   }
 >()("@doorhook/core/ports/DeliveryStore") {}

@@ -92,6 +92,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   requestsPerMinute: number,
   tokenRequestsPerMinute: number,
   accessTokensPerGrant: number,
+  homeUrl: text,
   appearance: json("appearance", '{"name":"Doors"}'),
   texts: json("texts", '{"fr":{"log_in":"Se connecter"}}'),
   scopes: json("scopes", '{"doors:open":"Open your doors"}'),

@@ -3,7 +3,7 @@
  * the pages.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
-import { AppearanceShape, TextsShape } from "@doorhook/server"
+import { AppearanceShape, HomeUrlShape, TextsShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
@@ -57,6 +57,11 @@ export const surfaceFields = {
   accessTokensPerGrant: Schema.optional(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
   ),
+  /**
+   * The page of your product to which the pages lead back, like `https://app.example`: an http or https URL. Default:
+   * none.
+   */
+  homeUrl: Schema.optional(HomeUrlShape),
   /** The look of the pages. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /**

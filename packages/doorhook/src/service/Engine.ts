@@ -28,6 +28,7 @@ import {
 import {
   ApiSettings,
   Appearance,
+  HomeUrl,
   HostTexts,
   HealthSettings,
   httpDefaults,
@@ -133,8 +134,9 @@ export const layer = <E, R = never>(
     HttpSettings,
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
-  const appearance = Layer.merge(
+  const appearance = Layer.mergeAll(
     Layer.succeed(Appearance, config.appearance ?? {}),
+    Layer.succeed(HomeUrl, config.homeUrl ?? null),
     Layer.succeed(HostTexts, config.texts ?? {})
   )
   const notifications = NotificationWebhook.targetLayer(config)

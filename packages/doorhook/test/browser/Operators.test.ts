@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.clock.fastForward("00:06")
     await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
     // Earlier content stays.
-    assert.strictEqual(await page.getByRole("heading", { name: "Events per second" }).count(), 1)
+    assert.strictEqual(await page.getByRole("heading", { name: "Deliveries over time" }).count(), 1)
     await page.unroute("**/console")
     await page.clock.fastForward("00:06")
     await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })

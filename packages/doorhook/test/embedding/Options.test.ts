@@ -147,6 +147,8 @@ describe("options", () => {
       [{ accessTokensPerGrant: 1.5 }, "accessTokensPerGrant: must be an integer, not 1.5"],
       [{ metricsKey: `two words ${"x".repeat(32)}` }, "metricsKey: a Bearer header can't carry it"],
       [{ appearance: { css: "</style><script>" } }, "appearance.css: must be CSS"],
+      [{ appearance: { accent: "green" } }, "appearance.accent: must be a color like #0a7f5a"],
+      [{ homeUrl: "javascript:alert(1)" }, "homeUrl: must be an http or https URL"],
       [
         { retry: { call: ["60s"] } },
         "retry.call: delay 1 must be less than the lifetime of 45s, not 1m: nothing would be retried"

@@ -80,7 +80,9 @@ const formPage = (
   words: FormWords
 ): PageContent => {
   const title = t(words.title, { client: request.client.name })
-  const asked = request.scope.split(" ").includes(publicScope) ? "asks_public" : "asks_other"
+  const isPublic = request.scope.split(" ").includes(publicScope)
+  const asked = isPublic ? "asks_public" : "asks_other"
+  const abilities = [...(isPublic ? [t("may_see"), t("may_receive"), t("may_manage")] : []), ...scopes]
   return {
     title: problem === null ? title : t("error_title", { title }),
     lang,
@@ -90,18 +92,19 @@ const formPage = (
     body: Html.template`<h1>${t(words.heading)}</h1>
 <p>${html(asked, { client: Html.template`<strong>${request.client.name}</strong>` })}</p>
 ${
-  scopes.length === 0
+  abilities.length === 0
     ? null
     : Html.template`<p>${t("abilities")}</p>
 <ul class="scopes">
-${scopes.map((description) => Html.template`<li>${description}</li>\n`)}</ul>
+${abilities.map((description) => Html.template`<li>${description}</li>\n`)}</ul>
 `
 }${problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`}
 <form method="post" action="${action}">
 ${[...hidden].map(hiddenField)}${words.inputs}<button type="submit" name="${decision.name}" value="${decision.allow}">${t(words.allow)}</button>
 <button type="submit" name="${decision.name}" value="${decision.deny}" class="quiet" formnovalidate>${t("deny")}</button>
 </form>
-<p class="muted">${destination(t, request.redirect_uri)} ${words.warning}</p>`
+<p class="muted">${destination(t, request.redirect_uri)}</p>
+<p class="muted">${words.warning}</p>`
   }
 }
 

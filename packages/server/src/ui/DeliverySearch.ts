@@ -211,6 +211,6 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
     }
   })
 
-  return { count, find, integrationsLike, isLike }
+  return { count, find, integrationsLike, isLike, placeOf }
 })
 export type Searcher = Effect.Success<ReturnType<typeof makeSearch>>

@@ -13,6 +13,7 @@ import type {
   IntegrationWithHealth,
   ListedDelivery,
   Scope,
+  StatusFilter,
   StoreError
 } from "@doorhook/core"
 import {
@@ -42,6 +43,8 @@ import { pageOf, parseIntegrationId } from "../http/Query.ts"
 import { integrationOperations } from "../operator/IntegrationOperations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import type { DeliveryPages } from "./DeliveryPages.ts"
+import type { FigureSource } from "./Figures.ts"
+import { figuresPanel, spanIn } from "./Figures.ts"
 import type { LabelMaker } from "./Labels.ts"
 import { nameOf, receiverOf, scopeName } from "./Labels.ts"
 import type { Searcher } from "./DeliverySearch.ts"
@@ -75,6 +78,11 @@ const perPlace = 100
 
 /** Maximum number of places on the page with all places. */
 const mostPlaces = 50
+
+/** Number of an owner's integrations above which they can be searched. */
+const leastSearched = 5
+
+const ownerSpans = ["day", "week"] as const
 
 /** Formats a building or tenant as a query parameter, like `building-1`. */
 export const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
@@ -110,6 +118,7 @@ const servicesOf = Effect.gen(function* () {
 
 /** Other pages and lookups that these pages use. */
 interface Others {
+  readonly figures: FigureSource
   readonly labels: LabelMaker
   readonly search: Searcher
   readonly deliveryPages: DeliveryPages
@@ -142,8 +151,11 @@ export class IntegrationPages {
     const status = statusFilters.find((one) => one === query.get("status"))
     const cursor = Option.getOrElse(parseIntegrationId(query.get("after") ?? ""), () => 0 as const)
     return Effect.gen({ self: this }, function* () {
+      const find = (query.get("find") ?? "").trim()
       const { items, next } = yield* pageOf(perPage, (limit) =>
-        integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
+        find === ""
+          ? integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
+          : this.#like(find, visit.now, { after: cursor, limit, status })
       )
       const readable = items.flatMap((one) => (isUnreadable(one) ? [] : [one]))
       const options: ReadonlyArray<readonly [string, string]> = [
@@ -157,7 +169,7 @@ export class IntegrationPages {
         refresh: 10,
         body: Html.template`<h1>${t("integrations")}</h1>
 <section class="panel" aria-label="${t("integrations")}"><form method="get" action="${home}/integrations" class="filters" role="search">
-${Parts.field("status", t("status"), (attributes) => Parts.select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
+${findField(visit)}${Parts.field("status", t("status"), (attributes) => Parts.select(attributes, options, status ?? ""))}<button type="submit" class="quiet">${t("show")}</button></form>
 ${items
   .filter(isUnreadable)
   .map(
@@ -168,6 +180,17 @@ ${items
     })
   }
 
+  /** Returns the integrations whose name, host or client contains a text. */
+  #like(
+    text: string,
+    now: number,
+    page: { readonly after: IntegrationId | 0; readonly limit: number; readonly status: StatusFilter | undefined }
+  ): Effect.Effect<ReadonlyArray<IntegrationWithHealth>, StoreError> {
+    return Effect.map(this.#services.search.integrationsLike(text, now), ({ found }) =>
+      found.filter((one) => one.integration.id > page.after && hasStatus(one, page.status)).slice(0, page.limit)
+    )
+  }
+
   /** Makes the page with an owner's integrations, grouped by place. */
   ownerPage(visit: Visit, actor: Actor): PageEffect {
     const { t } = visit.language
@@ -176,14 +199,20 @@ ${items
       const places = yield* this.#services.labels.placesOf(visit.language, actor)
       const shown =
         chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
-      const limit = chosen === null ? perGlance : perPlace
-      const sections = yield* Effect.forEach(shown, (place) => this.#placePanel(visit, actor, place, limit))
+      const find = (visit.query.get("find") ?? "").trim()
+      const limit = chosen === null && find === "" ? perGlance : perPlace
+      const sections = yield* Effect.forEach(shown, (place) => this.#placePanel(visit, actor, place, limit, find))
+      const total = sections.reduce((sum, section) => sum + section.total, 0)
       return {
         title: t("your_integrations"),
         place: "",
         refresh: 10,
         body: Html.template`<h1>${t("your_integrations")}</h1>
-${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
+${places.length > 0 && total === 0 && find === "" ? welcome(visit) : null}${
+          total > leastSearched || find !== ""
+            ? Html.template`<form method="get" action="${visit.home}" class="filters" role="search">${findField(visit)}<button type="submit" class="quiet">${t("show")}</button></form>`
+            : null
+        }${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections.map(({ panel }) => panel)}${
           chosen === null && places.length > mostPlaces
             ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
             : null
@@ -196,9 +225,10 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
     visit: Visit,
     actor: Actor,
     { name, scope }: { readonly name: string; readonly scope: Scope },
-    limit: number
-  ): Effect.Effect<Html.Html, KnownError> {
-    const { integrations, managed } = this.#services
+    limit: number,
+    find: string
+  ): Effect.Effect<{ readonly panel: Html.Html; readonly total: number }, KnownError> {
+    const { integrations, managed, search } = this.#services
     const { home, language } = visit
     const { t } = language
     return Effect.gen({ self: this }, function* () {
@@ -206,12 +236,13 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
       const found: Array<IntegrationWithHealth> = []
       for (const { id } of items) {
         const one = yield* Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
-        if (one !== null) found.push(one)
+        if (one !== null && (find === "" || (yield* search.isLike(one, find, visit.now)))) found.push(one)
       }
       const key = keyOf(scope)
-      return Html.template`<section class="panel" aria-labelledby="${key}"><div class="row apart"><h2 id="${key}">${name}</h2><a class="button quiet" href="${home}/new?place=${key}">${t("new_integration")}</a></div>
+      const panel = Html.template`<section class="panel" aria-labelledby="${key}"><div class="row apart"><h2 id="${key}">${name}</h2><a class="button quiet" href="${home}/new?place=${key}">${t("new_integration")}</a></div>
 ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.template`<p><a href="${home}?place=${key}">${t("all_of", { n: total })}</a></p>` : null}</section>
 `
+      return { panel, total }
     })
   }
 
@@ -276,8 +307,9 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
 
   /** Makes the page of one integration with its deliveries. `above` is an optional notice at the top. */
   onePage(visit: Visit, found: IntegrationWithHealth, above: Html.Html | null = null): PageEffect {
-    const { deliveryPages, labels, notificationPages, types } = this.#services
+    const { deliveryPages, figures, labels, notificationPages, types } = this.#services
     const { language, role } = visit
+    const span = spanIn(visit.query, ownerSpans)
     const { t } = language
     const { bindings, configuration, created_at, description, id } = found.integration
     const path = pathOf(visit, id)
@@ -312,6 +344,7 @@ ${Parts.panel(
     [t("number"), String(id)]
   ])
 )}
+${figuresPanel(visit, path, yield* figures.of(id, span, visit.now), span, ownerSpans)}
 ${Parts.panel("deliveries", t("deliveries"), listed)}
 ${role === "operator" ? overridesPanel(visit, found, types) : null}${notifications === null ? null : Parts.panel("notifications", t("notifications"), notifications)}
 ${role === "operator" ? null : dangerPanel(visit, found, title)}`
@@ -542,6 +575,26 @@ ${Parts.field("link", t("link"), (attributes) => Html.template`<input type="text
     )
   }
 }
+
+/** Says what a webhook is and what to do first, to an owner without any. */
+const welcome = ({ home, language: { t } }: Visit): Html.Html =>
+  Html.template`<section class="panel" aria-labelledby="welcome"><h2 id="welcome">${t("welcome")}</h2>
+<p>${t("welcome_text")}</p><ol><li>${t("welcome_first")}</li><li>${t("welcome_second")}</li><li>${t("welcome_third")}</li></ol>
+<p><a class="button primary" href="${home}/new">${t("new_integration")}</a></p></section>
+`
+
+const hasStatus = ({ failing, integration }: IntegrationWithHealth, status: StatusFilter | undefined): boolean => {
+  if (status !== "unhealthy") return status === undefined || integration.status === status
+  return failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
+}
+
+const findField = ({ language: { t }, query }: Visit): Html.Html =>
+  Parts.field(
+    "find",
+    t("find_integration"),
+    (attributes) =>
+      Html.template`<input type="search" ${attributes} value="${query.get("find") ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
+  )
 
 const role = ({ role: of }: Visit): string => (of === "operator" ? "/integrations" : "")
 

@@ -2,9 +2,17 @@
  * The operator's page of notifications, newest first.
  */
 import type { IntegrationId, Notification, StoreError } from "@doorhook/core"
-import { DurationText, Html, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
+import {
+  DurationText,
+  Html,
+  NotificationId,
+  Notifications,
+  OperatorIntegrations,
+  parsePositiveInt
+} from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { pageOf } from "../http/Query.ts"
+import { nameOf } from "./Labels.ts"
 import type { PageEffect, Visit } from "./Parts.ts"
 import * as Parts from "./Parts.ts"
 
@@ -14,11 +22,15 @@ const perPage = 50
 const perIntegration = 10
 
 export class NotificationPages {
-  static readonly make = Effect.map(Notifications, (notifications) => new NotificationPages(notifications))
+  static readonly make = Effect.gen(function* () {
+    return new NotificationPages(yield* Notifications, yield* OperatorIntegrations)
+  })
   readonly #notifications: Notifications["Service"]
+  readonly #integrations: OperatorIntegrations["Service"]
 
-  constructor(notifications: Notifications["Service"]) {
+  constructor(notifications: Notifications["Service"], integrations: OperatorIntegrations["Service"]) {
     this.#notifications = notifications
+    this.#integrations = integrations
   }
 
   page(visit: Visit): PageEffect {
@@ -27,14 +39,15 @@ export class NotificationPages {
     const listed = pageOf(perPage, (limit) =>
       this.#notifications.list({ limit, order: "newest", ...(after !== undefined && { after }) })
     )
-    return Effect.map(listed, ({ items, next }) => {
+    return Effect.gen({ self: this }, function* () {
+      const { items, next } = yield* listed
       const title = language.t("notifications")
       return {
         title,
         place: "/notifications",
         refresh: 10,
         body: Html.template`<h1>${title}</h1>
-<section class="panel" aria-label="${title}">${notificationList(visit, items)}${Parts.pager(language, `${home}/notifications`, query, next === null ? null : String(next.id))}</section>`
+<section class="panel" aria-label="${title}">${notificationList(visit, items, yield* this.#namesOf(items))}${Parts.pager(language, `${home}/notifications`, query, next === null ? null : String(next.id))}</section>`
       }
     })
   }
@@ -45,21 +58,43 @@ export class NotificationPages {
     integration_id: IntegrationId | null,
     limit = perIntegration
   ): Effect.Effect<Html.Html, StoreError> {
-    return Effect.map(
-      this.#notifications.list({ limit, order: "newest", ...(integration_id !== null && { integration_id }) }),
-      (items) => notificationList(visit, items)
-    )
+    return Effect.gen({ self: this }, function* () {
+      const of = integration_id === null ? {} : { integration_id }
+      const items = yield* this.#notifications.list({ limit, order: "newest", ...of })
+      return notificationList(visit, items, yield* this.#namesOf(items))
+    })
+  }
+
+  /** Returns the names of the integrations that notifications are about, without deleted ones. */
+  #namesOf(items: ReadonlyArray<Notification>): Effect.Effect<ReadonlyMap<IntegrationId, string>, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const names = new Map<IntegrationId, string>()
+      for (const { integration_id: id } of items) {
+        if (id === null || names.has(id)) continue
+        const found = yield* Effect.catchTag(this.#integrations.show(id), "IntegrationNotFound", () =>
+          Effect.succeed(null)
+        )
+        if (found !== null) names.set(id, nameOf(found.integration))
+      }
+      return names
+    })
   }
 }
 
-const notificationList = (visit: Visit, items: ReadonlyArray<Notification>): Html.Html => {
+const notificationList = (
+  visit: Visit,
+  items: ReadonlyArray<Notification>,
+  names: ReadonlyMap<IntegrationId, string>
+): Html.Html => {
   const { home } = visit
   const { t } = visit.language
   if (items.length === 0) return Html.template`<p class="muted">${t("no_notifications")}</p>`
   return Html.template`<ul class="plain">${items.map((notification) => {
     const id = notification.integration_id
     const of =
-      id === null ? null : Html.template`<a href="${home}/integrations/${id}">${t("integration_title", { id })}</a>: `
+      id === null
+        ? null
+        : Html.template`<a href="${home}/integrations/${id}">${names.get(id) ?? t("deleted_integration")}</a>: `
     return Html.template`<li>${Parts.ago(visit, notification.at)} ${of}${words(visit, notification)}</li>
 `
   })}</ul>`

@@ -10,7 +10,7 @@ import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { notFound } from "../http/Failures.ts"
 import type { Answer, Handler } from "../http/Route.ts"
-import { formLook, listLook } from "./Styles.ts"
+import { accentLook, formLook, listLook } from "./Styles.ts"
 
 /** Headers of every answer that can contain a code, a token, or a link with a token. */
 export const confidential = {
@@ -36,6 +36,8 @@ const StyleSheet = Schema.String.check(
  * loading of images, fonts and other files.
  */
 export interface AppearanceShape {
+  /** The color of buttons and links, like `#0a7f5a`. Adapted where the contrast would be too low to read. */
+  readonly accent?: string
   /** Style rules, added after doorhook's own. URLs in them are not loaded. */
   readonly css?: string
   /** HTML above the page's heading, inserted unchanged. Use an inline SVG, because image files are not loaded. */
@@ -44,6 +46,9 @@ export interface AppearanceShape {
   readonly name?: string
 }
 export const AppearanceShape: Schema.Codec<AppearanceShape> = Schema.Struct({
+  accent: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^#[0-9a-fA-F]{6}$/, { message: "must be a color like #0a7f5a" }))
+  ),
   css: Schema.optionalKey(StyleSheet),
   logo: Schema.optionalKey(Schema.String),
   name: Schema.optionalKey(Schema.String)
@@ -54,6 +59,14 @@ export const Appearance = Context.Reference<AppearanceShape>("@doorhook/server/u
   defaultValue: () => ({})
 })
 
+/** An http or https URL, because other links could run scripts. */
+export const HomeUrlShape = Schema.String.check(
+  Schema.makeFilter((url) => (/^https?:\/\/[^/]/i.test(url) && URL.canParse(url)) || "must be an http or https URL")
+)
+
+/** The page of the host's product, read when the routes are built; null if the host gave none. */
+export const HomeUrl = Context.Reference<string | null>("@doorhook/server/ui/HomeUrl", { defaultValue: () => null })
+
 /** The variable parts of a page. */
 export interface PageContent {
   readonly title: string
@@ -63,7 +76,7 @@ export interface PageContent {
   /**
    * Makes the HTML above the main part from the host's logo and name. By default, logo and name are above the heading.
    */
-  readonly header?: (brand: Html.Html | null) => Html.Html
+  readonly header?: (brand: Html.Html | null, home: string | null) => Html.Html
   /** Path of the page's script; by default no script runs. */
   readonly script?: string
   /** Time zone of the page's times (IANA name). */
@@ -108,12 +121,13 @@ export const makePages = Effect.gen(function* () {
   const crypto = yield* Crypto
   const appearance = yield* Appearance
   const brand = brandOf(appearance)
+  const home = yield* HomeUrl
   const styles = new Map<boolean, Exit.Exit<Style>>()
 
   const styleOf = (wide: boolean): Effect.Effect<Style> => {
     const known = styles.get(wide)
     if (known !== undefined) return known
-    const text = formLook + (wide ? listLook : "") + (appearance.css ?? "")
+    const text = formLook + (wide ? listLook : "") + accentLook(appearance.accent) + (appearance.css ?? "")
     return Effect.mapEager(crypto.sha256(encoder.encode(text)), (hash) => {
       const style = { text, digest: Base64.encode(hash) }
       styles.set(wide, Exit.succeed(style))
@@ -127,7 +141,7 @@ export const makePages = Effect.gen(function* () {
       lang,
       style,
       head: script === undefined ? undefined : Html.template`<script src="${script}" defer></script>\n`,
-      body: Html.template`${header?.(brand) ?? null}<main id="main" tabindex="-1"${zone === undefined ? null : Html.template` data-zone="${zone}"`}${refresh === undefined ? null : Html.template` data-refresh="${refresh}"`}>
+      body: Html.template`${header?.(brand, home) ?? null}<main id="main" tabindex="-1"${zone === undefined ? null : Html.template` data-zone="${zone}"`}${refresh === undefined ? null : Html.template` data-refresh="${refresh}"`}>
 ${header === undefined ? brand : null}${body}
 </main>`
     }).toString()

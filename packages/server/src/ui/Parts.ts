@@ -31,6 +31,8 @@ export interface Visit {
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
   /** Time zone of the browser; null if its script has not set it. */
   readonly zone: string | null
+  /** Name of the visitor; null for the holder of a link. */
+  readonly name: string | null
   /** Whether the visitor signed in to doorhook, and can therefore sign out. */
   readonly canSignOut: boolean
   /** Time of the request, in milliseconds since the epoch. */
@@ -87,8 +89,8 @@ export const framed = (visit: Visit, { body, place, refresh, title, ...answer }:
     script: `${home}/live.js`,
     ...(refresh !== undefined && { refresh }),
     ...answer,
-    header: (brand) => Html.template`<a class="skip" href="#main">${t("skip")}</a>
-<header class="bar"><div>${brand ?? Html.template`<strong>doorhook</strong>`}
+    header: (brand, homeUrl) => Html.template`<a class="skip" href="#main">${t("skip")}</a>
+<header class="bar"><div>${homeUrl === null ? logoOf(brand) : Html.template`<a class="home" href="${homeUrl}"><span aria-hidden="true">&larr;</span>${logoOf(brand)}<span class="hidden">${t("back_home")}</span></a>`}
 ${
   places.length === 0
     ? null
@@ -96,11 +98,11 @@ ${
         ([path, key]) =>
           Html.template`<a href="${home}${path}"${path === place ? Html.template` aria-current="page"` : null}>${t(key)}</a>`
       )}</nav>`
-}${
+}<div class="who">${visit.name === null ? null : Html.template`<span>${visit.name}</span>`}${
       visit.canSignOut
-        ? form(visit, "/sign-out", Html.template`<button type="submit" class="quiet">${t("sign_out")}</button>`, "out")
+        ? form(visit, "/sign-out", Html.template`<button type="submit" class="quiet">${t("sign_out")}</button>`)
         : null
-    }</div><p class="alert" id="stale" role="alert" hidden>${t("stale")}</p></header>
+    }</div></div><p class="alert" id="stale" role="alert" hidden>${t("stale")}</p></header>
 `,
     body: Html.template`${flash(visit)}${body}${
       link === null
@@ -110,6 +112,8 @@ ${
     }`
   }
 }
+
+const logoOf = (brand: Html.Html | null): Html.Html => brand ?? Html.template`<strong>doorhook</strong>`
 
 /** Texts for the results of forms. Each key is the value of `done` in the query of the next page. */
 const done = {

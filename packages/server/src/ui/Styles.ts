@@ -1,5 +1,6 @@
 /**
- * The style sheets: one for all pages (login, consent, messages), and another that pages with lists add.
+ * The style sheets: one for all pages (login, consent, messages), another that pages with lists add, and the host's accent
+ * color.
  */
 
 /** Style rules of every page. */
@@ -48,6 +49,7 @@ button, .button { width: auto; margin: 0; font-size: .9375rem }
 .button { display: inline-flex; align-items: center; min-height: 2.75rem; padding: .5rem 1rem;
   border: 1px solid var(--edge); border-radius: .5rem; font-weight: 600; text-decoration: none; cursor: pointer }
 button.quiet, .button.quiet { border-color: var(--edge); background: var(--card); color: var(--text) }
+a.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent) }
 button.quiet:hover, .button.quiet:hover { background: var(--quiet-ground) }
 button.danger { border-color: var(--alert); background: none; color: var(--alert) }
 .dialog button.danger { background: var(--alert); color: var(--on-alert) }
@@ -78,6 +80,7 @@ legend { padding: 0 .25rem; font-weight: 600 }
   box-shadow: 0 .75rem 3rem rgb(0 0 0 / .35) }
 .dialog::backdrop { background: rgb(10 15 20 / .45) }
 .dialog h2 { overflow-wrap: anywhere }
+.dialog p { margin: 0 0 1rem }
 .end { justify-content: flex-end }
 .menu { position: relative }
 .menu > summary { list-style: none }
@@ -103,22 +106,28 @@ legend { padding: 0 .25rem; font-weight: 600 }
 .selected { margin: 1rem 0 0 }
 .pager { margin: 1rem 0 0 }
 .bar .alert { max-width: 70rem; margin: .5rem auto }
-.tabs { margin: 0 0 1rem }
-.tabs [aria-current] { background: var(--info-ground); color: var(--info) }
 pre.code { max-height: none; white-space: pre; overflow-wrap: normal }
-.keys { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none;
+.keys { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .5rem 0; padding: 0; list-style: none;
   font-size: .875rem }
-.key { display: inline-block; width: 1.25rem; height: .25rem; vertical-align: middle; border-radius: .125rem }
-.key.events { background: var(--accent) }
-.key.acknowledged { background: var(--good) }
+.key { display: inline-block; width: .75rem; height: .75rem; vertical-align: -.0625rem; border-radius: .1875rem }
+.key.delivered { background: var(--good) }
 .key.failed { background: var(--alert) }
-.chart { display: block; width: 100%; height: auto }
-.chart text { fill: var(--muted); font-size: 12px }
-.chart .grid { fill: none; stroke: var(--rule) }
-.chart .area { fill: var(--good-ground) }
-.chart .line { fill: none; stroke: var(--good); stroke-width: 1.5; stroke-linejoin: round }
-.chart .line.events { stroke: var(--accent); stroke-dasharray: 4 2 }
-.chart .line.failed { stroke: var(--alert) }
+.key.waiting { background: var(--line) }
+.chart { display: grid; grid-template-columns: 1fr 1fr; color: var(--muted); font-size: .8125rem }
+.chart svg { grid-column: 1 / 3; width: 100%; height: 9rem; border: solid var(--rule); border-width: 1px 0 }
+.chart .top { grid-column: 1 / 3 }
+.chart :last-child { text-align: right }
+.chart .delivered { fill: var(--good) }
+.chart .failed { fill: var(--alert) }
+.chart .waiting { fill: var(--line) }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: 1rem; margin: 0 0 1rem }
+.numbers dt { color: var(--muted); font-size: .875rem }
+.numbers dd { margin: 0; font-size: 1.5rem; font-weight: 650; font-variant-numeric: tabular-nums }
+.tabs { display: flex; flex-wrap: wrap; gap: .25rem }
+.tabs a { display: inline-flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-radius: .5rem;
+  color: var(--text); text-decoration: none }
+.tabs a:hover { background: var(--quiet-ground) }
+.tabs [aria-current] { background: var(--info-ground); color: var(--info); font-weight: 600 }
 .panel { margin: 0 0 1.25rem; padding: 1.25rem; border: 1px solid var(--rule); border-radius: .75rem;
   background: var(--card) }
 .row { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center }
@@ -128,7 +137,7 @@ pre.code { max-height: none; white-space: pre; overflow-wrap: normal }
 .panel > :last-child { margin-bottom: 0 }
 .notice { margin: 0 0 1rem; padding: .75rem 1rem; border-radius: .5rem; background: var(--info-ground);
   color: var(--info) }
-.notification.good { background: var(--good-ground); color: var(--good) }
+.notice.good { background: var(--good-ground); color: var(--good) }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .375rem 1.25rem; margin: 0 0 1rem }
 .facts dt { color: var(--muted) }
 .facts dd { margin: 0; min-width: 0 }
@@ -166,6 +175,7 @@ pre { margin: .5rem 0 0; padding: .75rem; max-height: 20rem; overflow: auto; bor
 .timeline > li:last-child { padding-bottom: 0 }
 .timeline p { margin: .25rem 0 0 }
 summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
+pre + details, .panel > details { margin: .75rem 0 0 }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 @media (max-width: 40rem) {
   table, tbody, tr, td { display: block }
@@ -175,6 +185,8 @@ summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
   td { display: inline-block; margin-right: 1rem; padding: .125rem 0; border: 0; vertical-align: middle }
   td[data-label]::before { content: attr(data-label) ": "; color: var(--muted); font-size: .875rem }
   td:empty { display: none }
+  .deliveries td:nth-child(2) { width: calc(100% - 3rem); margin: 0 }
+  .integrations td:first-child { width: 100% }
   .facts { grid-template-columns: 1fr; gap: 0 }
   .facts dd { margin: 0 0 .5rem }
 }
@@ -184,7 +196,9 @@ summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
   padding: .25rem 1rem }
 .bar strong { font-size: 1.0625rem }
 .bar .brand { margin: 0 }
-.bar .out { margin: 0 0 0 auto }
+.bar .home { display: inline-flex; gap: .5rem; align-items: center; min-height: 2.75rem; color: inherit; text-decoration: none }
+.bar .home:hover { text-decoration: underline }
+.who { display: flex; gap: .75rem; align-items: center; margin: 0 0 0 auto; color: var(--muted); font-size: .9375rem }
 .bar .out button { border-color: transparent }
 .bar nav { display: flex; flex-wrap: wrap; gap: .25rem }
 .bar nav a { display: flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-radius: .5rem;
@@ -218,24 +232,84 @@ summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
 .strip .pending, .strip .delivering { background: var(--info) }
 .strip .retrying, .strip .expired, .strip .skipped { background: var(--warn) }
 .strip .exhausted { background: var(--alert) }
-.filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem }
+.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .75rem; align-items: end;
+  margin: 0 0 1rem }
 .filters .field { margin: 0 }
 .filters label { font-size: .875rem }
+.filters :is(input, select) { width: 100% }
+.filters button { justify-self: start }
+.filters > .muted { grid-column: 1 / -1; margin: 0 }
+@media (min-width: 40.01rem) {
+  .deliveries td:nth-child(2) { width: 36% }
+  .deliveries.all td:nth-child(2) { width: 30% }
+  .integrations td:first-child { width: 38% }
+  .integrations.wide td:first-child { width: 30% }
+}
+table a { text-decoration: none }
+table a:is(:hover, :focus-visible) { text-decoration: underline }
 .wide { width: 100% }
 @media (max-width: 40rem) {
   .states { grid-template-columns: repeat(2, minmax(0, 1fr)) }
   .states a { padding: .5rem .25rem }
   .bar > div { padding: .25rem .5rem }
   .bar strong { padding-left: .5rem }
-  .bar nav { order: 3; width: 100%; gap: 0 }
+  .bar nav { order: 3; width: 100%; gap: 0; flex-wrap: nowrap; overflow-x: auto }
+  .bar nav a { flex: none }
   .bar nav a { padding: 0 .5rem; font-size: .875rem }
-  .filters .field { flex: 1 1 8rem }
-  .filters .field:has([type="search"], [type="datetime-local"]) { flex-basis: 100% }
-  .filters input, .filters select { width: 100% }
-  .chart { min-height: 9rem }
-  .chart text { font-size: 24px }
+  .filters { grid-template-columns: 1fr 1fr }
+  .filters .field:has([type="search"], [type="datetime-local"]) { grid-column: 1 / -1 }
+  .menu > div { right: auto; left: 0 }
+  .head > .row { width: 100% }
   .tiles { grid-template-columns: 1fr 1fr; gap: .75rem }
   .tile { padding: .75rem .875rem }
   .tile .figure { font-size: 1.375rem }
 }
 `
+
+type Color = readonly [number, number, number]
+
+const white: Color = [255, 255, 255]
+const black: Color = [0, 0, 0]
+
+/** The grounds that text in the accent color stands on: cards, in light and dark. */
+const lightGround: Color = [243, 244, 246]
+const darkGround: Color = [30, 36, 43]
+
+/** Relative luminance (WCAG 2.1). */
+const luminance = (color: Color): number => {
+  const [r, g, b] = color.map((channel) => {
+    const share = channel / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * (r ?? 0) + 0.7152 * (g ?? 0) + 0.0722 * (b ?? 0)
+}
+
+/** Contrast of two colors (WCAG 2.1 section 1.4.3). */
+const contrast = (a: Color, b: Color): number => {
+  const [light = 0, dark = 0] = [luminance(a), luminance(b)].toSorted((x, y) => y - x)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+const hexOf = (color: Color): string => `#${color.map((channel) => channel.toString(16).padStart(2, "0")).join("")}`
+
+/** Mixes a color with another in steps until it is readable on a ground. */
+const readableOn = (color: Color, ground: Color, towards: Color): Color => {
+  for (let part = 0; part <= 1; part += 0.05) {
+    const [r, g, b] = [0, 1, 2].map((at) => Math.round((color[at] ?? 0) * (1 - part) + (towards[at] ?? 0) * part))
+    const mixed: Color = [r ?? 0, g ?? 0, b ?? 0]
+    if (contrast(mixed, ground) >= 4.6) return mixed
+  }
+  return towards
+}
+
+const accentRule = (accent: Color): string =>
+  `--accent: ${hexOf(accent)}; --on-accent: ${hexOf(contrast(accent, white) >= 4.5 ? white : black)}`
+
+/** Style rules for the host's accent color (`#rrggbb`), readable in light and dark. Empty without one. */
+export const accentLook = (hex: string | undefined): string => {
+  if (hex === undefined) return ""
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16))
+  const light = accentRule(readableOn([r, g, b], lightGround, black))
+  const dark = accentRule(readableOn([r, g, b], darkGround, white))
+  return `:root { ${light} }\n@media (prefers-color-scheme: dark) { :root { ${dark} } }\n`
+}

@@ -57,6 +57,10 @@ export interface Language {
   readonly inZone: (zone: string) => Language
   /** Formats a time with its date and zone. */
   readonly time: (millis: number) => string
+  /** Formats a share (0 to 1) as a percentage. */
+  readonly percent: (share: number) => string
+  /** Formats a time as day and month. */
+  readonly day: (millis: number) => string
   /** Formats a time as hours and minutes. */
   readonly clock: (millis: number) => string
   /** Formats a time for a field of a form, which has no zone. */
@@ -133,6 +137,8 @@ const makeZonedLanguage = (lang: string, texts: Texts, zone: string, inZone: Lan
     timeZone: zone,
     timeZoneName: "short"
   })
+  const percents = new Intl.NumberFormat(lang, { style: "percent", maximumFractionDigits: 1 })
+  const days = new Intl.DateTimeFormat(lang, { day: "numeric", month: "short", timeZone: zone })
   const clocks = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone })
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "short" })
   const t = (key: TextKey, values: Values = {}): string =>
@@ -171,6 +177,9 @@ const makeZonedLanguage = (lang: string, texts: Texts, zone: string, inZone: Lan
     zone,
     inZone,
     time,
+    // Rounded down, so that 100 % means that nothing failed.
+    percent: (share) => percents.format(Math.floor(share * 1_000) / 1_000),
+    day: (millis) => days.format(millis),
     clock: (millis) => clocks.format(millis),
     ...zoneTimes(zone),
     ago: (millis, now) => {

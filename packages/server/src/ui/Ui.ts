@@ -23,6 +23,7 @@ import type { Answer, Face, Method, Params, Route } from "../http/Route.ts"
 import { ClientPages } from "./ClientPages.ts"
 import { deliveriesIn, DeliveryPages } from "./DeliveryPages.ts"
 import { makeSearch } from "./DeliverySearch.ts"
+import { makeFigures } from "./Figures.ts"
 import { IntegrationPages } from "./IntegrationPages.ts"
 import { makeLabels } from "./Labels.ts"
 import { liveScript, makePages, seeOther } from "./Page.ts"
@@ -58,7 +59,8 @@ const componentsOf = Effect.gen(function* () {
   const search = yield* makeSearch(labels)
   const notifications = yield* NotificationPages.make
   const deliveries = yield* DeliveryPages.make({ labels, search })
-  const others = { labels, search, deliveryPages: deliveries, notificationPages: notifications }
+  const figures = yield* makeFigures(search)
+  const others = { figures, labels, search, deliveryPages: deliveries, notificationPages: notifications }
   return {
     clients: yield* ClientPages.make,
     deliveries,
@@ -67,7 +69,7 @@ const componentsOf = Effect.gen(function* () {
     labels,
     notifications,
     now: yield* storeTime,
-    overview: yield* makeOverview(notifications),
+    overview: yield* makeOverview(notifications, figures, labels),
     owners: yield* OwnerPages.make(labels),
     pages: yield* makePages,
     publish: yield* makePublishPages,

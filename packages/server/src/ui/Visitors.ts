@@ -39,7 +39,7 @@ export type Role = Visit["role"]
 const rootOf = { operator: "/console", owner: "/portal" } as const
 
 /** The visitor's identity, independent of the page. */
-export type Visitor = Pick<Visit, "actor" | "canSignOut" | "link" | "session">
+export type Visitor = Pick<Visit, "actor" | "canSignOut" | "link" | "name" | "session">
 
 /** A refused sign-in. */
 interface Refused {
@@ -118,7 +118,15 @@ export class Visitors {
 
   operator(x: Exchange): Effect.Effect<Visitor | null, StoreError> {
     return Effect.map(this.#services.sessions.operator(x), (session) =>
-      session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null }
+      session === null
+        ? null
+        : {
+            session: session.name,
+            name: this.languageOf(x).t("operator"),
+            actor: null,
+            canSignOut: true,
+            link: null
+          }
     )
   }
 
@@ -132,7 +140,7 @@ export class Visitors {
       if (access._tag === "Expired") return "expired"
       if (access._tag === "Unknown" || access.grant.integration_id !== id) return null
       const { expires_at, nonce } = access.grant
-      return { session: `link ${nonce}`, actor: null, canSignOut: false, link: { id, expires_at } }
+      return { session: `link ${nonce}`, name: null, actor: null, canSignOut: false, link: { id, expires_at } }
     })
   }
 
@@ -155,12 +163,12 @@ export class Visitors {
       }
       if (visitor._tag === "User") {
         const actor: Actor = { user_id: visitor.id, client_id: null }
-        return { session: `host ${visitor.id}`, actor, canSignOut: false, link: null }
+        return { session: `host ${visitor.id}`, name: visitor.name, actor, canSignOut: false, link: null }
       }
       const session = yield* sessions.owner(x)
       if (session === null || !(yield* authorization.isActive(session.user))) return null
       const actor: Actor = { user_id: session.user, client_id: null }
-      return { session: session.name, actor, canSignOut: true, link: null }
+      return { session: session.name, name: session.user, actor, canSignOut: true, link: null }
     })
   }
 
@@ -302,8 +310,8 @@ const pageOf = (x: Exchange): string =>
 
 const signInPage = (language: Language, { home, login, next, problem, role, token }: SignIn): PageContent => {
   const { lang, t } = language
-  // Another page than the first was asked for, by a link or before the session ended.
-  const isLinked = role === "owner" && /^\/portal\/[^?]/.test(next)
+  // A link leads to the page of one integration. The hint about it would be wrong once a login was tried.
+  const isLinked = role === "owner" && problem === null && /^\/portal\/\d/.test(next)
   const title = t(role === "operator" ? "operator_sign_in" : "owner_sign_in")
   const keyField = Html.template`<label for="key">${t("operator_key")}</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>

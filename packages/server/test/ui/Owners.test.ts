@@ -255,6 +255,49 @@ describe("an owner", () => {
     assert.include(one.text, "Delete Lobby &lt;display&gt;?")
   })
 
+  onServer("without integrations sees what a webhook is and the first step, and later finds one by name", function* () {
+    const { browser, page } = yield* ownerSignedIn("admin")
+    assert.include(page.text, "Send events to another program")
+    assert.include(page.text, "<span>admin</span>")
+    for (let n = 1; n <= 6; n++) {
+      const form = yield* browser.get("/portal/new?place=building-1")
+      yield* browser.post(form, "/portal/new", {
+        place: "building-1",
+        key: valueIn(form, "key"),
+        url: `https://r${n}.example/`,
+        name: `Display ${n}`,
+        binding: "access_log create"
+      })
+    }
+    const all = yield* browser.get("/portal")
+    assert.notInclude(all.text, "Send events to another program")
+    const names = (text: string) => [...text.matchAll(/<b>(Display \d)<\/b>/g)].map((match) => match[1])
+    assert.strictEqual(names(all.text).length, 6)
+    assert.deepStrictEqual(names((yield* browser.get("/portal?find=display+4")).text), ["Display 4"])
+    assert.deepStrictEqual(names((yield* browser.get("/portal?find=R5.example")).text), ["Display 5"])
+    assert.include((yield* browser.get("/portal/1")).text, "Send a test event to see one here.")
+  })
+
+  onServer("sees volume, success rate and latency of an integration over a day and a week", function* () {
+    const { integration } = yield* published(3)
+    yield* attempt("acknowledged", "delivered")
+    yield* TestClock.adjust("2 days")
+    yield* call("POST", "/operator/events", {
+      as,
+      body: { resource_type: "access_log", action: "create", building_id: 1, data: {} }
+    })
+    yield* attempt("bad_status", "exhausted")
+    const { browser } = yield* ownerSignedIn("admin")
+    const figures = (text: string) =>
+      [...text.matchAll(/<dt>([^<]*)<\/dt><dd>([^<]*)<\/dd><\/div>/g)].map(([, , value]) => value)
+    const day = yield* browser.get(`/portal/${integration}`)
+    assert.deepStrictEqual(figures(day.text), ["0%", "1", "-", "-"])
+    const week = yield* browser.get(`/portal/${integration}?span=week`)
+    const [rate, total, median] = figures(week.text)
+    assert.deepStrictEqual([rate, total], ["75%", "4"])
+    assert.match(median ?? "", /^1\d ms$/)
+  })
+
   onServer("sees reasons without internal details, sends again and recovers", function* () {
     const { integration } = yield* published(2)
     yield* attempt("connection_refused", "exhausted", false, null, "connect ECONNREFUSED 10.1.2.3:443")

@@ -190,6 +190,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     eventsFrom: (filter) => named("eventsFrom")(Records.eventsFrom(sql, filter)),
     notifications: (filter) => named("notifications")(Records.notifications(sql, filter)),
     purge: (request) => named("purge")(sql.withTransaction(Records.purge(sql, request))),
+    figures: (filter) => named("figures")(Records.figures(sql, filter)),
     summary: (now) => named("summary")(Effect.flatMap(nextDue, (due) => Records.summary(sql, due, now)))
   })
 })

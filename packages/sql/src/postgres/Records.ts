@@ -14,6 +14,7 @@ import type {
   EventPart,
   FeedItem,
   FeedPart,
+  FigureFilter,
   FoundDelivery,
   IntegrationId,
   LastAttempt,
@@ -27,7 +28,14 @@ import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { EventRow } from "../DeliveryRows.ts"
-import { decodeAttempts, decodeDeliveries, decodeEvents, decodeExcerpts, decodeLastAttempts } from "../DeliveryRows.ts"
+import {
+  decodeAttempts,
+  decodeDeliveries,
+  decodeEvents,
+  decodeExcerpts,
+  decodeFigures,
+  decodeLastAttempts
+} from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 import { feedWatermark, notificationWatermark } from "./Watermarks.ts"
@@ -110,6 +118,11 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
 
 export const excerpts = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<EventId>) {
   return yield* decodeExcerpts(yield* sql.unsafe(Lists.excerptsById, [texts([...new Set(ids)]), excerptChars]))
+})
+
+export const figures = Effect.fnUntraced(function* (sql: Sql, { before, from, integration_id, step }: FigureFilter) {
+  const of = integration_id === undefined ? [] : [integration_id]
+  return yield* decodeFigures(yield* sql.unsafe(Lists.figures(of.length > 0), [from, before, step, ...of]))
 })
 
 /** Reads a page of an integration's deliveries after an id, up to the feed's watermark. */

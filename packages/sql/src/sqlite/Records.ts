@@ -11,6 +11,7 @@ import type {
   EventPage,
   EventPart,
   FeedPart,
+  FigureFilter,
   FoundDelivery,
   IntegrationId,
   ListedDelivery,
@@ -18,7 +19,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, EventExcerpt, excerptChars, inTurn, StoreRules } from "@doorhook/core"
+import { Attempt, Delivery, Event, EventExcerpt, excerptChars, FigureRow, inTurn, StoreRules } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
@@ -51,6 +52,7 @@ const decodeListed = Schema.decodeUnknownEffect(
     })
   )
 )
+const decodeFigures = Schema.decodeUnknownEffect(Schema.Array(FigureRow))
 const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const decodeFound = Schema.decodeUnknownEffect(
   Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
@@ -59,7 +61,7 @@ const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ deliv
 
 type Records = Pick<
   DeliveryStore["Service"],
-  "find" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary"
+  "find" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary" | "figures"
 >
 type EventsFrom = Parameters<Records["eventsFrom"]>[0]
 
@@ -91,6 +93,7 @@ export const makeRecords = (
     attemptsOf: turns.prepare(Sql.attemptsOf),
     lastAttempt: turns.prepare(Sql.lastAttempt),
     findEvent: turns.prepare(Sql.findEvent),
+    figures: turns.prepare(Sql.figures),
     excerpt: turns.prepare(Sql.excerpt),
     rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
     feed: turns.prepare(Sql.feed),
@@ -216,6 +219,11 @@ export const makeRecords = (
         return { ...shownOf(row), resource_type: row[15], last_attempt }
       })
   }
+
+  const figures = ({ before, from, integration_id, step }: FigureFilter): ReadonlyArray<object> =>
+    q.figures
+      .all({ "?1": from, "?2": before, "?3": step, "?4": integration_id ?? null })
+      .map((row) => ({ at: row[0], state: storedStates[Number(row[1])], latency: row[2], count: row[3] }))
 
   const excerpts = (ids: ReadonlyArray<EventId>): ReadonlyArray<object> =>
     [...new Set(ids)].flatMap((id) => {
@@ -355,6 +363,12 @@ export const makeRecords = (
         Effect.flatMap((rows): Effect.Effect<ReadonlyArray<ListedDelivery>, Schema.SchemaError> => decodeListed(rows)),
         failAs("DeliveryStore.list")
       ),
+
+    figures: (filter) =>
+      Effect.flatMap(
+        read(() => figures(filter)),
+        (rows): Effect.Effect<ReadonlyArray<FigureRow>, Schema.SchemaError> => decodeFigures(rows)
+      ).pipe(failAs("DeliveryStore.figures")),
 
     excerpts: (ids) =>
       Effect.flatMap(

@@ -5,13 +5,12 @@ import { Effect } from "effect"
 import type { Delivery } from "../../model/Delivery.ts"
 import { deliveryStates } from "../../model/Delivery.ts"
 import type { Event } from "../../model/Event.ts"
-import type { DeliveryId } from "../../model/Ids.ts"
-import { BuildingId, TenantId } from "../../model/Ids.ts"
+import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"
 import type { Scope } from "../../model/Integration.ts"
 import { JsonText } from "../../model/JsonText.ts"
 import type { ResourceType } from "../../model/ResourceType.ts"
 import type { DeliveryFilter, EventPart, ListedDelivery } from "../../ports/DeliveryStore.ts"
-import { DeliveryStore, excerptChars } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars, latencyClassOf } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attemptsOf,
@@ -188,6 +187,51 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       const inOrder = found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
       yield* expectEqual("excerpts", inOrder, expected)
       yield* expectEqual("of nothing", yield* store.excerpts([]), [])
+    })
+  },
+  {
+    name: "`figures` counts deliveries by creation time, state and latency, of one integration and of all",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { a, b } = yield* everyState
+      const later = newEvent(20, { created_at: start + 70_000 })
+      yield* enqueue({ event: later, deliveries: [pending(a, later)] })
+      const all = yield* store.list({ limit: 1_000 })
+      const [first, last] = [all[0]?.id, all.at(-1)?.id]
+      if (first === undefined || last === undefined) return yield* Effect.die("no deliveries")
+      const step = 60_000
+      /** Computes the expected rows, as texts in order. */
+      const expected = (wanted: (one: ListedDelivery) => boolean) => {
+        const counts = new Map<string, number>()
+        for (const { created_at, last_attempt, state } of all.filter(wanted)) {
+          const at = Math.floor(created_at / step) * step
+          const latency = state === "delivered" && last_attempt !== null ? latencyClassOf(last_attempt.duration_ms) : -1
+          const key = `${at} ${state === "delivering" ? "pending" : state} ${latency}`
+          counts.set(key, (counts.get(key) ?? 0) + 1)
+        }
+        return [...counts].map(([key, count]) => `${key} ${count}`).toSorted()
+      }
+      const rows = (filter: Parameters<typeof store.figures>[0]) =>
+        Effect.map(store.figures(filter), (found) =>
+          found.map(({ at, count, latency, state }) => `${at} ${state} ${latency} ${count}`).toSorted()
+        )
+      const whole = { from: first, before: DeliveryId.make(last + 1), step }
+      yield* expectEqual(
+        "all",
+        yield* rows(whole),
+        expected(() => true)
+      )
+      for (const { id } of [a, b]) {
+        const own = expected(({ integration_id }) => integration_id === id)
+        yield* expectEqual("of one integration", yield* rows({ ...whole, integration_id: id }), own)
+      }
+      const part = { ...whole, from: DeliveryId.make(first + 2), before: last }
+      yield* expectEqual(
+        "a range of ids",
+        yield* rows(part),
+        expected(({ id }) => id >= first + 2 && id < last)
+      )
+      yield* expectEqual("of nothing", yield* rows({ ...whole, before: first }), [])
     })
   },
   {

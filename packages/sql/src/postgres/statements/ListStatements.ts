@@ -2,7 +2,7 @@
  * Statements that look up and purge events and deliveries.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
-import { activeStates } from "@doorhook/core"
+import { activeStates, latencyBounds } from "@doorhook/core"
 import { allCancellations, lastOf } from "./CancellationStatements.ts"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
 import { latestFirst, readable } from "../../statements/RecordStatements.ts"
@@ -32,6 +32,24 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
 /** Cost: one search by id per event. */
 export const eventById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
   FROM events WHERE id = $1`
+
+/** Index of the latency class of an acknowledged attempt. */
+const latencyClass = `CASE WHEN state <> 'delivered' OR attempt_duration_ms IS NULL THEN -1
+  ${latencyBounds.map((bound, index) => `WHEN attempt_duration_ms <= ${bound} THEN ${index}`).join(" ")}
+  ELSE ${latencyBounds.length - 1} END`
+
+/**
+ * Counts deliveries with ids from $1 on and below $2 by step ($3), state and latency; of one integration ($4) or of all.
+ * Cost: one range of each table, or of its index over integrations.
+ */
+export const figures = (ofIntegration: boolean): string => {
+  const where = `id >= $1 AND id < $2${ofIntegration ? " AND integration_id = $4" : ""}`
+  return `SELECT (created_at / $3) * $3 AS at, state, latency, count(*) AS count FROM (
+      SELECT created_at, state, ${latencyClass} AS latency FROM deliveries WHERE ${where}
+      UNION ALL
+      SELECT created_at, CASE state WHEN 'retrying' THEN state ELSE 'pending' END, -1 FROM queue WHERE ${where}
+    ) AS d GROUP BY 1, 2, 3`
+}
 
 /** The beginning of the data of events, at most `$2` characters each. Cost: one search by id per event. */
 export const excerptsById = `SELECT id, action, created_at, left(data, $2) AS data FROM events WHERE id = ANY($1)`
