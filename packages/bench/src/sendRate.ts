@@ -1,6 +1,6 @@
 /**
  * Measures the processor time of a request of `simulate run --to`, against a bare loop of `undici.request` that sends the
- * same bodies to the same server. Usage: `sendRate.ts SENDS RATE`, with a rate of 0 for as fast as possible. Prints
+ * same bodies to the same server at the same rate. Usage: `sendRate.ts SENDS RATE`, with a rate of 0 for as fast as possible. Prints
  * microseconds of processor time per request as one line of JSON.
  */
 import { endlessPlan, LocalTime, preset } from "@doorhook/simulator"
@@ -15,6 +15,7 @@ import {
 } from "@doorhook/simulator/testing"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { setTimeout } from "node:timers/promises"
 import { Effect, Option, Redacted, Stream } from "effect"
 import { request } from "undici"
 
@@ -56,16 +57,30 @@ const simulate = async (count: number): Promise<void> => {
     throw new Error(`${measurements.totals.accepted} of ${count} were accepted`)
 }
 
+const post = async (nth: number): Promise<void> => {
+  const headers = { "content-type": "application/json", "idempotency-key": "key", authorization: "Bearer key" }
+  const answer = await request(`${url}/operator/events`, { method: "POST", headers, body: bodies[nth] ?? "" })
+  await answer.body.text()
+}
+
 const bare = async (count: number): Promise<void> => {
   let next = 0
-  const headers = { "content-type": "application/json", "idempotency-key": "key", authorization: "Bearer key" }
   const loop = async (): Promise<void> => {
-    while (next < count) {
-      const answer = await request(`${url}/operator/events`, { method: "POST", headers, body: bodies[next++] ?? "" })
-      await answer.body.text()
-    }
+    while (next < count) await post(next++)
   }
   await Promise.all(Array.from({ length: inFlight }, loop))
+}
+
+/** Sends at the rate. A request that has to be woken up for costs several times as much, also in the bare loop. */
+const barePaced = async (count: number): Promise<void> => {
+  const began = Date.now()
+  const sent: Array<Promise<void>> = []
+  for (let nth = 0; nth < count; nth++) {
+    const wait = began + Math.ceil((nth * 1_000) / rate) - Date.now()
+    if (wait > 0) await setTimeout(wait)
+    sent.push(post(nth))
+  }
+  await Promise.all(sent)
 }
 
 /** Microseconds of processor time per request, after a warm-up. */
@@ -77,7 +92,7 @@ const costOf = async (send: (count: number) => Promise<void>): Promise<number> =
   return (system + user) / sends
 }
 
-const [ours, peer] = [await costOf(simulate), await costOf(bare)]
+const [ours, peer] = [await costOf(simulate), await costOf(rate === 0 ? bare : barePaced)]
 server.kill()
 process.stdout.write(JSON.stringify({ ours, peer }))
 process.exit(0)

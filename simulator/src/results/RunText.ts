@@ -221,7 +221,7 @@ export const facts = (report: RunReport, lastFailure: string | null = null): Rea
       totals.peak_planned > 0,
       "busiest",
       () =>
-        `${grouped(totals.peak_planned)} events${totals.peak_requests === null ? "" : `, ${grouped(totals.peak_requests)} requests`} in a minute${totals.peak_second === null ? "" : `, ${counted(totals.peak_second, "request")} in a second`}`
+        `${grouped(totals.peak_planned)} events${totals.peak_requests === null ? "" : `, ${grouped(totals.peak_requests)} requests`} in a minute${totals.peak_second === null ? "" : `, ${counted(totals.peak_second, "request")} in a second`}${(report.speed ?? 1) === 1 ? "" : ", in the plan's time"}`
     ),
     ...when(report.crashes > 0, "crashes", () => grouped(report.crashes)),
     ...when(sending !== null, "sent", () => `in ${duration(sending ?? 0)}${paceText(totals.accepted, sending ?? 0)}`),
