@@ -128,15 +128,15 @@ class KeptPublication {
    * other delivery of the publication is due. `endedCalls` are the keys (`callKeyOf`) of calls that the publication ended.
    */
   stored(leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean, endedCalls: ReadonlyArray<string>): void {
-    this.#state.endedCalls.note(endedCalls, this.#state.now())
+    this.#state.endCalls(endedCalls)
     const { changes, membership, queue, storeFailures, timer } = this.#state
     storeFailures.published(null, this.#state.now())
     // If the worker's name has changed, the next heartbeat releases the deliveries.
     if (this.worker !== membership.worker) this.#state.beatNow.openUnsafe()
     else
       for (const delivery of leased) {
-        if (!this.#state.isActive || changes.isVoid(delivery.integration.id, this.#since))
-          this.#state.release([delivery])
+        const isVoid = changes.isVoid(delivery.integration.id, this.#since) || changes.hasEnded(delivery, this.#since)
+        if (!this.#state.isActive || isVoid) this.#state.release([delivery])
         else queue.add(delivery)
       }
     // Reservations end only after queueing, because the queue forgets an integration without deliveries.
@@ -619,7 +619,10 @@ class DeliveringDispatcher {
     const { changes, health, queue } = this.#worker
     for (const delivery of claimed) {
       const { id } = delivery.integration
-      const isVoid = changes.isVoid(id, since) || (isEarly(delivery) && !health.mayBeEarly(id, this.#worker.now()))
+      const isVoid =
+        changes.isVoid(id, since) ||
+        changes.hasEnded(delivery, since) ||
+        (isEarly(delivery) && !health.mayBeEarly(id, this.#worker.now()))
       if (!this.#worker.isActive || isVoid) this.#worker.release([delivery])
       else queue.add(delivery)
     }

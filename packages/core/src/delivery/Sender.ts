@@ -327,9 +327,10 @@ export class Sender {
     if (delivery.integration.scope.type !== "service") this.#succeeded("directory", delivery)
     if (!answer) return this.#conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
-    const { changes, endedCalls, health } = this.#worker
+    const { changes, health } = this.#worker
+    const { since } = flight
     const isVoid =
-      changes.isVoid(integration.id, flight.since) || endedCalls.includes(delivery, at) || !this.#worker.mayStart(at)
+      changes.isVoid(integration.id, since) || changes.hasEnded(delivery, since) || !this.#worker.mayStart(at)
     if (isVoid || (early_due_at !== null && !health.mayBeEarly(integration.id, at))) {
       // The delivery must not be attempted under its lease.
       this.#worker.release([delivery])

@@ -4,7 +4,7 @@
  * loops.
  */
 import { Effect, Latch } from "effect"
-import { callKeyOf, callLifetime, callMarkOf } from "../model/CallMark.ts"
+import { callKeyOf, callMarkOf } from "../model/CallMark.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -46,7 +46,6 @@ export class Worker {
   readonly records = new RecordQueue()
   readonly breaker = new CircuitBreaker()
   readonly changes = new Changes()
-  readonly endedCalls = new EndedCalls()
   readonly health = new IntegrationHealth()
   readonly storeFailures = new StoreFailures()
 
@@ -199,6 +198,14 @@ export class Worker {
     }
   }
 
+  /** Releases the queued deliveries of calls that have ended, given by `callKeyOf`. */
+  endCalls(calls: ReadonlyArray<string>): void {
+    if (calls.length === 0) return
+    const before = this.changes.latest
+    this.changes.noteEnds(calls, this.now(), this.settings.lease)
+    this.release(this.queue.removeIf((delivery) => this.changes.hasEnded(delivery, before)))
+  }
+
   /** Releases all queued deliveries, because any integration may have changed. */
   forgetAll(): void {
     this.changes.noteAll()
@@ -267,33 +274,28 @@ export class Worker {
   }
 }
 
-/**
- * The calls that this process has ended. Their deliveries are cancelled in the store, but some may still be in memory or
- * on their way there. Other processes get a change of the integrations instead.
- */
-class EndedCalls {
-  /** Until when each call is remembered, by its key. In order of time. */
-  readonly #until = new Map<string, number>()
-
-  note(keys: ReadonlyArray<string>, now: number): void {
-    if (keys.length === 0) return
-    for (const [key, until] of this.#until) if (until < now) this.#until.delete(key)
-    for (const key of keys) this.#until.set(key, now + callLifetime)
-  }
-
-  /** Whether a delivery must not be sent because its call has ended. A requested attempt is sent. */
-  includes({ event, resend }: LeasedDelivery, now: number): boolean {
-    if (this.#until.size === 0 || resend) return false
-    const call = callMarkOf(event)
-    return call?.isEnd === false && (this.#until.get(callKeyOf(event, call)) ?? 0) > now
-  }
+/** A change and until when it is remembered. */
+interface Remembered {
+  readonly change: number
+  readonly until: number
 }
 
-/** Numbered changes to integrations. A change invalidates deliveries queued, claimed or published before it. */
+/** Forgets what need not be remembered any more, and remembers `keys`. */
+const remember = <Key>(map: Map<Key, Remembered>, keys: Iterable<Key>, now: number, noted: Remembered): void => {
+  for (const [key, { until }] of map) if (until < now) map.delete(key)
+  for (const key of keys) map.set(key, noted)
+}
+
+/**
+ * Numbered changes to integrations, and ends of calls. A change invalidates deliveries queued, claimed or published
+ * before it.
+ */
 class Changes {
   #latest = 0
   #latestOfAll = 0
-  readonly #byIntegration = new Map<IntegrationId, { readonly change: number; readonly until: number }>()
+  readonly #byIntegration = new Map<IntegrationId, Remembered>()
+  /** The calls that this process has ended, by `callKeyOf`. For other processes, an end is a change of integrations. */
+  readonly #endedCalls = new Map<string, Remembered>()
 
   /** The number of the latest change. */
   get latest(): number {
@@ -305,9 +307,12 @@ class Changes {
    * read the old state can last that long.
    */
   note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
-    this.#latest++
-    for (const [id, { until }] of this.#byIntegration) if (until < now) this.#byIntegration.delete(id)
-    for (const id of ids) this.#byIntegration.set(id, { change: this.#latest, until: now + lease })
+    remember(this.#byIntegration, ids, now, { change: ++this.#latest, until: now + lease })
+  }
+
+  /** Records that calls have ended, and remembers it as long as a change to an integration. */
+  noteEnds(calls: ReadonlyArray<string>, now: number, lease: number): void {
+    remember(this.#endedCalls, calls, now, { change: ++this.#latest, until: now + lease })
   }
 
   /** Records that any integration may have changed. */
@@ -320,5 +325,12 @@ class Changes {
     return (
       this.#latestOfAll > since || (this.#byIntegration.size > 0 && (this.#byIntegration.get(id)?.change ?? 0) > since)
     )
+  }
+
+  /** Whether a delivery's call has ended after change number `since`. */
+  hasEnded({ event }: LeasedDelivery, since: number): boolean {
+    if (this.#endedCalls.size === 0) return false
+    const call = callMarkOf(event)
+    return call?.isEnd === false && (this.#endedCalls.get(callKeyOf(event, call))?.change ?? 0) > since
   }
 }

@@ -15,8 +15,10 @@ import type {
 } from "@doorhook/core"
 import {
   BuildingId,
+  callEndType,
   ClientId,
   defaultDeliverySettings,
+  declareTypes,
   Deliveries,
   DeliverySettings,
   DeliveryStore,
@@ -31,6 +33,7 @@ import {
   NotificationListener,
   Notifications,
   Publisher,
+  ResourceTypes,
   serviceScope,
   StoreError,
   TenantId,
@@ -41,7 +44,7 @@ import {
   WakeSignal
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
-import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { warningThresholds } from "../../src/model/FailureState.ts"
 import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
@@ -671,6 +674,31 @@ describe("publishing and dispatching", () => {
         [null, null, null, null, "1", "1"].map((mark) => [expected, mark ?? undefined])
       )
     })
+  )
+
+  it.effect("retries a resent call that has ended, by the schedule", () =>
+    Effect.gen(function* () {
+      const { publisher, store, world } = yield* setup(() => answer(503))
+      const call = newEvent({ resource_type: "call", data: JsonText.JsonText.make('{"id":7}') })
+      yield* publisher.publish([call])
+      yield* pass(500)
+      yield* publisher.publish([
+        newEvent({ resource_type: callEndType, data: JsonText.JsonText.make('{"id":1,"call_id":7}') })
+      ])
+      yield* pass(1_000)
+      assert.deepInclude(yield* only, { state: "cancelled", reason: "call_ended", attempts: 1 })
+      yield* (yield* Deliveries).resend((yield* only).id)
+      const begun = yield* Clock.currentTimeMillis
+      yield* pass(30_000)
+      const [, first = 0, second = 0, third = 0] = world.sent.map(({ at }) => at)
+      assert.isAtMost(first - begun, 250)
+      assert.isTrue(second - first >= 3_000 && second - first <= 3_850)
+      assert.isTrue(third - second >= 8_000 && third - second <= 9_850)
+      assert.deepInclude(yield* only, { state: "expired", attempts: 4 })
+      assert.strictEqual((yield* store.summary(begun)).states.cancelled, 0)
+    }).pipe(
+      runOn(engineWith({}).pipe(Layer.provide(Layer.succeed(ResourceTypes, Result.getOrThrow(declareTypes({}, true))))))
+    )
   )
 
   test(
