@@ -100,7 +100,13 @@ const clientRow = (visit: Visit, client: ClientDocument, index: number): Readonl
   const { count, t } = visit.language
   const ends = client.secrets.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
   const fields = Parts.hidden("id", client.id)
-  const rotate = { id: `rotate-${index}`, label: t("rotate"), text: t("rotate_client_ask"), fields }
+  const rotate = {
+    id: `rotate-${index}`,
+    label: t("rotate"),
+    title: `${t("rotate")}: ${client.name}`,
+    text: t("rotate_client_ask"),
+    fields
+  }
   const title = t("remove_named", { name: client.name })
   const remove = {
     id: `remove-${index}`,
@@ -129,8 +135,16 @@ const newClientFields = ({ language: { t } }: Visit): Html.Html =>
 
 const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
   const { t } = visit.language
-  const revoke = (id: string, label: string, text: string, fields: Html.Html): Html.Html =>
-    Parts.ask(visit, "/clients/revoke", { id, label, text, fields, kind: "danger" })
+  const revoke = (id: string, label: string, whose: string, text: string, fields: Html.Html): Html.Html =>
+    Parts.ask(visit, "/clients/revoke", {
+      id,
+      label,
+      title: `${label}: ${whose}?`,
+      text,
+      yes: `${label}: ${whose}`,
+      fields,
+      kind: "danger"
+    })
   const rows = grants.map((grant, index): ReadonlyArray<Html.Part> => [
     grant.client_name ?? t("deleted_client"),
     Html.template`<span class="mono">${grant.client_id}</span>`,
@@ -139,13 +153,16 @@ const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocume
     revoke(
       `revoke-${index}`,
       t("revoke"),
+      grant.client_name ?? grant.client_id,
       t("revoke_ask"),
       Html.template`${Parts.hidden("user_id", user)}${Parts.hidden("client_id", grant.client_id)}`
     )
   ])
   const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
   return Html.template`${Parts.table(t("grants"), columns, rows, t("no_grants"))}${
-    rows.length === 0 ? null : revoke("revoke-all", t("revoke_all"), t("revoke_all_ask"), Parts.hidden("user_id", user))
+    rows.length === 0
+      ? null
+      : revoke("revoke-all", t("revoke_all"), user, t("revoke_all_ask"), Parts.hidden("user_id", user))
   }`
 }
 

@@ -357,12 +357,19 @@ ${role === "operator" ? null : dangerPanel(visit, found, title)}`
     const { language } = visit
     const { t } = language
     const path = pathOf(visit, integration.id)
+    const name = nameOf(integration)
     const kind = "primary"
     if (integration.status === "enabled") {
       const test = testKindOf(integration, this.#services.types)
       const type = typeName(language, this.#services.types, test.resource_type)
       const text = `${t("test_ask", { type })}${test.urgent ? ` ${t("test_rings")}` : ""}`
-      return Parts.ask(visit, `${path}/test`, { id: "test", label: t("test"), text, kind })
+      return Parts.ask(visit, `${path}/test`, {
+        id: "test",
+        label: t("test"),
+        title: `${t("test")}: ${name}`,
+        text,
+        kind
+      })
     }
     if (integration.disabled_reason === "manual") return enableAction(visit, integration, kind)
     return Parts.ask(visit, `${path}/probe`, { id: "probe", label: t("try_again"), text: t("try_again_ask"), kind })
@@ -376,10 +383,20 @@ ${role === "operator" ? null : dangerPanel(visit, found, title)}`
     const path = pathOf(visit, id)
     const link = (to: string, words: string) => Html.template`<a href="${home}${path}/${to}">${words}</a>`
     const fields = Parts.hidden("version", String(version))
-    const rotate = { id: "rotate", label: t("rotate"), text: t("rotate_ask"), fields, kind: "item" } as const
+    const name = nameOf(integration)
+    const rotate = {
+      id: "rotate",
+      label: t("rotate"),
+      title: `${t("rotate")}: ${name}`,
+      text: t("rotate_ask"),
+      fields,
+      kind: "item"
+    } as const
+    const stop = t(role === "operator" ? "disable" : "pause")
     const pause = {
       id: "pause",
-      label: t(role === "operator" ? "disable" : "pause"),
+      label: stop,
+      title: `${stop}: ${name}`,
       text: t("pause_ask"),
       fields: Parts.hidden("status", "disabled"),
       kind: "item"

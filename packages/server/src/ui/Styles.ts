@@ -104,7 +104,7 @@ legend { padding: 0 .25rem; font-weight: 600 }
 .risky .apart > p { margin: 0 }
 .under { display: block; color: var(--muted); font-size: .875rem }
 .selected { margin: 1rem 0 0 }
-.pager { margin: 1rem 0 0 }
+.pager, table + button { margin: 1rem 0 0 }
 .bar .alert { max-width: 70rem; margin: .5rem auto }
 pre.code { max-height: none; white-space: pre; overflow-wrap: normal }
 .keys { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .5rem 0; padding: 0; list-style: none;
@@ -186,6 +186,7 @@ pre + details, .panel > details { margin: .75rem 0 0 }
   td[data-label]::before { content: attr(data-label) ": "; color: var(--muted); font-size: .875rem }
   td:empty { display: none }
   .deliveries td:nth-child(2) { width: calc(100% - 3rem); margin: 0 }
+  .deliveries td:nth-child(-n + 5)::before, .integrations td::before { content: none }
   .integrations td:first-child { width: 100% }
   .facts { grid-template-columns: 1fr; gap: 0 }
   .facts dd { margin: 0 0 .5rem }

@@ -9,9 +9,8 @@ import type { SentenceValue } from "@doorhook/core"
 import { Context, Record, Result, Schema, Struct } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { PageSentence } from "../http/Failures.ts"
-import { de } from "./texts/de.ts"
-import type { TextKey, Texts } from "./texts/en.ts"
-import { en } from "./texts/en.ts"
+import type { TextKey, Texts } from "./texts/texts.ts"
+import { de, en } from "./texts/texts.ts"
 
 export type { TextKey }
 

@@ -12,9 +12,8 @@ import {
 } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { de } from "../../src/ui/texts/de.ts"
 import { deSentences } from "../../src/ui/texts/deSentences.ts"
-import { en } from "../../src/ui/texts/en.ts"
+import { de, en } from "../../src/ui/texts/texts.ts"
 import { makeLanguages, TextsShape } from "../../src/ui/Texts.ts"
 import { call, onServer } from "../TestServer.ts"
 
