@@ -36,7 +36,7 @@ const signIn = async (page: Page) => {
 
 const { page } = await visitors.page(desk)
 // The chart shows a bar for each minute.
-await Effect.runPromise(Effect.sleep("3 minutes"))
+await Effect.runPromise(Effect.sleep("90 seconds"))
 await signIn(page)
 await take(page, "overview", true)
 const delivery = await stage.until(broken, "retrying")
