@@ -80,7 +80,8 @@ legend { padding: 0 .25rem; font-weight: 600 }
   box-shadow: 0 .75rem 3rem rgb(0 0 0 / .35) }
 .dialog::backdrop { background: rgb(10 15 20 / .45) }
 .dialog h2 { overflow-wrap: anywhere }
-.dialog p { margin: 0 0 1rem }
+.dialog form > h2 { margin: 0 0 .75rem }
+.dialog form > p { margin: 0 0 1rem }
 .end { justify-content: flex-end }
 .menu { position: relative }
 .menu > summary { list-style: none }
