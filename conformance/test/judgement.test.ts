@@ -166,7 +166,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
   [
     "a load with a late answer, noticed by a busy process",
     judgeOf("R-ACK-05"),
-    { ...loaded(0, answered(200), late), shortfalls: [{ op: 0, what: "idle", done: 1, of: 10 }] },
+    loaded(0, answered(200), { ...answered(200, 6_000), stalled: 1_500 }),
     "INCONCLUSIVE"
   ],
   ["a load that the suite held up", judgeOf("R-ACK-05"), loaded(1, answered(200), late), "INCONCLUSIVE"],

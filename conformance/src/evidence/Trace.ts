@@ -111,11 +111,11 @@ export type Intervention = typeof Intervention.Type
 /** An operation that was cut short, for lack of time or because going on would show nothing new. */
 export const Shortfall = Schema.Struct({
   op: Schema.Int,
-  what: Schema.Literals(["events", "wait", "load", "rate", "steps", "connections", "idle"]),
+  what: Schema.Literals(["events", "wait", "load", "rate", "steps", "connections"]),
   /**
-   * How much was done, and how much was planned: milliseconds for a wait or a load, events a second for a rate, percent of
-   * the time that the suite's own process was idle, otherwise a count. `connections` counts events: an event is not done
-   * if its answer was late only because all connections of the suite were busy when the event was due.
+   * How much was done, and how much was planned: milliseconds for a wait or a load, events a second for a rate, otherwise
+   * a count. `connections` counts events: an event is not done if its answer was late only because all connections of
+   * the suite were busy when the event was due.
    */
   done: Schema.Finite,
   of: Schema.Finite

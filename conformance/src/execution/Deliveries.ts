@@ -10,9 +10,9 @@ import { hashOf, object, string } from "../history/Json.ts"
 import type { OperationOf } from "../history/Operations.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { makeBarrier, open } from "../http/Wire.ts"
+import { makeBarrier, open, openEcho } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
-import { certainlyInTime, patienceOf, classify } from "../judgement/Criteria.ts"
+import { certainlyInTime, classify, patienceOf, restsOnTime } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
 import { noteShortfall, markProvisional, createEvent } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
@@ -121,8 +121,8 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
 const mostConnections = 200
 /** Maximum number of events to send again after a limit of the receiver refused them. */
 const mostRefused = 12
-/** Least share of the time of a load in which the suite's own process must be idle, in percent, to judge answer times. */
-const leastIdle = 10
+/** Pause between measurements of the suite's own delay, in milliseconds. */
+const betweenEchoes = 100
 /** A receiver may still be keeping up if its answers take up to this multiple of their usual time. */
 const slack = 2
 
@@ -160,16 +160,35 @@ export const load = Effect.fnUntraced(function* (
       const overdue = Math.max(0, now() - due(index))
       const actor = yield* createFiller(execution, index)
       yield* Effect.sleep(Math.max(0, due(index) - now()))
-      const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
+      const exchange = yield* send(
+        execution,
+        actor,
+        [],
+        { op, kind: "load", overdue, slot: "beyond", limit: 2 * late },
+        own
+      )
       // The answer was late only because the event waited for a free connection.
       if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
       if (execution.attempts.findLast(({ event }) => event === actor.event)?.limit) refused.push(actor)
     }
   })
-  const before = performance.eventLoopUtilization()
-  yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
-  const idle = 100 * (1 - performance.eventLoopUtilization(before).utilization)
-  noteShortfall(execution, { op, what: "idle", done: Math.round(idle), of: leastIdle })
+  let slowestEcho = 0
+  const measure = Effect.gen(function* () {
+    const echo = yield* openEcho
+    while (true) {
+      slowestEcho = Math.max(slowestEcho, yield* echo)
+      yield* Effect.sleep(betweenEchoes)
+    }
+  })
+  const workers = atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
+  yield* Effect.raceFirst(workers, Effect.scoped(measure))
+  // A busy machine may have delayed each late answer for as long as an echo.
+  for (const [place, attempt] of execution.attempts.entries()) {
+    const { exchange } = attempt
+    if (attempt.op !== op || !restsOnTime(classify(exchange, criteria))) continue
+    const stalled = Math.max(exchange.elapsed - leastElapsed(exchange), Math.round(slowestEcho))
+    execution.attempts[place] = { ...attempt, exchange: { ...exchange, stalled } }
+  }
   for (const actor of refused.slice(0, mostRefused)) yield* send(execution, actor, retry, { op, kind: "load" })
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })

@@ -35,6 +35,8 @@ export interface AttemptOptions {
   readonly endpoint?: URL
   /** How late the attempt was sent, in milliseconds after it was due. */
   readonly overdue?: number
+  /** Longest wait for the answer, in milliseconds, if it is not the deadline. */
+  readonly limit?: number
   /** Sends only once, even if the receiver accepts no connection. */
   readonly once?: true
   /** Takes no slot: `own` if the caller already has a slot, `beyond` to exceed the cap of ten requests in flight. */
@@ -177,7 +179,7 @@ const sendOver = (
       let started = 0
       const send = Effect.suspend(() => {
         started = nowOf(execution)
-        return over.send(sent, { ...plainSending(patienceOf(criteria)), ...sending })
+        return over.send(sent, { ...plainSending(about.limit ?? patienceOf(criteria)), ...sending })
       })
       let exchanged = yield* send
       if (mayBeStale && isStale(exchanged)) {

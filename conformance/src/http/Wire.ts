@@ -8,8 +8,8 @@
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
-import { request as requestPlain } from "node:http"
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
+import { createServer, request as requestPlain } from "node:http"
+import type { IncomingMessage, OutgoingHttpHeaders, Server } from "node:http"
 import { request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
@@ -351,6 +351,40 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
     })
 
   return { send, renew }
+})
+
+/** The URL of a server that answers 200 as soon as it has received the body. */
+const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.callback<Server>((resume) => {
+    const server = createServer((request, response) => {
+      request.resume().once("end", () => response.end("ok"))
+    })
+    server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+  }),
+  (server) =>
+    Effect.callback<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    })
+).pipe(
+  Effect.map((server) => {
+    const address = server.address()
+    const port = address === null || typeof address === "string" ? 0 : address.port
+    return new URL(`http://127.0.0.1:${port}/`)
+  })
+)
+
+/** Longest wait for an answer of the echo server, in milliseconds. */
+const echoPatience = 60_000
+
+/**
+ * Opens a connection to an echo server in this process. Returns an effect that measures the time of one exchange, in
+ * milliseconds: the delay that the suite itself adds to every answer.
+ */
+export const openEcho: Effect.Effect<Effect.Effect<number>, never, Scope.Scope> = Effect.gen(function* () {
+  const connection = yield* open(yield* echo)
+  const request = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" } as const
+  return Effect.map(connection.send(request, plainSending(echoPatience)), ({ exchange }) => exchange.elapsed)
 })
 
 /**

@@ -228,8 +228,7 @@ export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, criteria: Criter
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`
 
-/** Describes what was cut short; null if nothing was. */
-const shortfallInWords = ({ done, of, what }: Shortfall): string | null => {
+const shortfallInWords = ({ done, of, what }: Shortfall): string => {
   switch (what) {
     case "events":
       return `${done} of ${of} events`
@@ -241,18 +240,15 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string | null => {
       return `${Math.round(done)} of ${Math.round(of)} events a second (--max-rate)`
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
-    case "idle":
-      return null
     case "steps":
       return `stopped after ${done} of ${of} steps, because answers did not arrive in time`
   }
 }
 
 const shortfallsOf = (runs: ReadonlyArray<CaseRun>): ReadonlyArray<string> =>
-  runs.flatMap(({ title, trace: { shortfalls } }) => {
-    const words = shortfalls.flatMap((one) => shortfallInWords(one) ?? [])
-    return words.length === 0 ? [] : [`${title}: ${words.join(", ")}`]
-  })
+  runs.flatMap(({ title, trace: { shortfalls } }) =>
+    shortfalls.length === 0 ? [] : [`${title}: ${shortfalls.map(shortfallInWords).join(", ")}`]
+  )
 
 const whyIncomplete = (
   { given, requirement }: Plan,

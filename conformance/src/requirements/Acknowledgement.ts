@@ -115,12 +115,8 @@ const underLoad = (trace: Trace, criteria: Criteria): Finding => {
   const allowed = Math.floor(loaded.length * (1 - inTimeShare))
   const first = [...late, ...borderline][0]?.index ?? null
   const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
-  if (late.length - heldUp > allowed) {
-    const observed = `${late.length} of ${loaded.length} answers arrived too late`
-    return trace.shortfalls.some(({ what }) => what === "idle")
-      ? inconclusive(first, `${observed}, but the suite's own process was too busy to notice answers in time`)
-      : fail(first, observed, { timing: true })
-  }
+  if (late.length - heldUp > allowed)
+    return fail(first, `${late.length} of ${loaded.length} answers arrived too late`, { timing: true })
   if (heldUp > allowed)
     return inconclusive(
       first,

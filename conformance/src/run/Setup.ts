@@ -4,9 +4,6 @@
  */
 import { Crypto } from "@doorhook/core"
 import { Clock, Effect, Layer, Struct } from "effect"
-import type { Scope } from "effect"
-import { createServer } from "node:http"
-import type { Server } from "node:http"
 import type { Trace } from "../evidence/Trace.ts"
 import { withInterventions } from "../execution/Execution.ts"
 import type { CaseContext, Setting } from "../execution/Execution.ts"
@@ -17,7 +14,7 @@ import { accessLog, call, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { inOtherCase } from "../history/Json.ts"
-import { open, plainSending } from "../http/Wire.ts"
+import { openEcho } from "../http/Wire.ts"
 import { classify } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
 import { ProbeUnusable, subjectOf } from "../probes/Probe.ts"
@@ -118,28 +115,6 @@ export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
 const leastGuard = 50
 const warmUp = 10
 const rounds = 100
-const patience = 2_000
-
-/** The URL of a server that answers 200 as soon as it has received the body. */
-const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.callback<Server>((resume) => {
-    const server = createServer((request, response) => {
-      request.resume().once("end", () => response.end("ok"))
-    })
-    server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-  }),
-  (server) =>
-    Effect.callback<void>((resume) => {
-      server.close(() => resume(Effect.void))
-      server.closeAllConnections()
-    })
-).pipe(
-  Effect.map((server) => {
-    const address = server.address()
-    const port = address === null || typeof address === "string" ? 0 : address.port
-    return new URL(`http://127.0.0.1:${port}/`)
-  })
-)
 
 /** The 99th percentile. */
 const percentile99 = (values: ReadonlyArray<number>): number =>
@@ -157,12 +132,11 @@ export interface Guard {
  */
 export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
   Effect.gen(function* () {
-    const connection = yield* open(yield* echo)
+    const echo = yield* openEcho
     const timings: Array<number> = []
     for (let round = 0; round < warmUp + rounds; round++) {
-      const request = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" } as const
-      const { exchange } = yield* connection.send(request, plainSending(patience))
-      if (round >= warmUp) timings.push(exchange.elapsed)
+      const elapsed = yield* echo
+      if (round >= warmUp) timings.push(elapsed)
     }
     const slowest = percentile99(timings)
     return { guard: Math.max(leastGuard, Math.ceil(3 * slowest)), echo: slowest }

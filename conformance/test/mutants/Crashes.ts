@@ -69,7 +69,7 @@ export const crashRows: WrongReceivers = {
   "R-LATE-02": {
     "two-after-a-standstill": [
       "Acts twice on an event that arrived twice during a pause, because both copies find the id unknown.",
-      checkThenAct(() => pause(25)),
+      checkThenAct(() => pause(250)),
       { level: 3 }
     ],
     "leases-run-out": [
