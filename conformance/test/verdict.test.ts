@@ -450,6 +450,26 @@ describe("a limit of requests that the receiver keeps to", () => {
     assert.deepStrictEqual(verdictOn([limited, attemptOf({ number: 2 })]), [["WARN", "fixed"]])
   })
 
+  it("is reported once, by the load that met it", () => {
+    const loaded: Options = {
+      ...only,
+      only: ["R-ACK-01", "R-ACK-05"],
+      profile: ["load"],
+      peakRate: 20
+    }
+    const runs = plansOf(loaded, new Set<Need>(["rate"]))
+      .flatMap(({ given }) => given)
+      .map((one) => {
+        const attempts = [limited, attemptOf({ number: 2 })]
+        const kind = one.lane === "load" ? "load" : "delivery"
+        return runOf(one, { trace: traced(one, { attempts: attempts.map((attempt) => ({ ...attempt, kind })) }) })
+      })
+    assert.deepStrictEqual(
+      outcomesOf(evidenceOf({ options: loaded, given: ["rate"], runs })).map(({ verdict }) => verdict),
+      ["PASS", "WARN"]
+    )
+  })
+
   it("is none if the receiver was still handling the event, or a proxy answered for one that was down", () => {
     const cut = attemptOf({ kind: "cut" })
     assert.deepStrictEqual(verdictOn([cut, { ...limited, number: 2, first: false }, attemptOf({ number: 3 })]), [

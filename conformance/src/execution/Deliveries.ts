@@ -152,8 +152,9 @@ export const load = Effect.fnUntraced(function* (
   const lacksConnections = Math.min(needed, usual) > mostConnections
   const [inTime, late] = [certainlyInTime(criteria), patienceOf(criteria)]
   const refused: Array<Actor> = []
+  /** Events whose answers may be late only because they waited for a free connection. */
+  const waited = new Set<number>()
   let next = 0
-  let heldUp = 0
   const worker = Effect.fnUntraced(function* (own: Connection) {
     while (next < total) {
       const index = next++
@@ -167,8 +168,7 @@ export const load = Effect.fnUntraced(function* (
         { op, kind: "load", overdue, slot: "beyond", limit: 2 * late },
         own
       )
-      // The answer was late only because the event waited for a free connection.
-      if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
+      if (lacksConnections && exchange.elapsed - overdue <= inTime) waited.add(actor.event)
       if (execution.attempts.findLast(({ event }) => event === actor.event)?.limit) refused.push(actor)
     }
   })
@@ -189,6 +189,9 @@ export const load = Effect.fnUntraced(function* (
     const stalled = Math.max(exchange.elapsed - leastElapsed(exchange), Math.round(slowestEcho))
     execution.attempts[place] = { ...attempt, exchange: { ...exchange, stalled } }
   }
+  const heldUp = execution.attempts.filter(
+    ({ event, exchange }) => waited.has(event) && leastElapsed(exchange) > late
+  ).length
   for (const actor of refused.slice(0, mostRefused)) yield* send(execution, actor, retry, { op, kind: "load" })
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })

@@ -513,6 +513,9 @@ const withLimit = (
     const seen = undisturbed.map((trace) => ({ run, trace, attempt: limitsIn(trace, criteria).kept }))
     return seen.filter(({ attempt }) => attempt !== -1)
   })
+  // A load reports the limit itself.
+  if (outcomes.some(({ decisive, verdict }) => verdict === "WARN" && decisive?.because === limitBecause))
+    return outcomes
   const [first] = limited
   const carrier =
     outcomes.find(({ requirement }) => requirement.id === "R-ACK-01") ??
