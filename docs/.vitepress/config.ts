@@ -22,6 +22,7 @@ const sidebar = [
       ["Embed it", "embed"],
       ["Your own tables", "own-tables"],
       ["Protect your own API", "protect-your-api"],
+      ["Test your app", "test-your-app"],
       ["Use it from Effect", "from-effect"],
       ["Examples", "examples/README"],
       ["Migrate from your own sender", "coming-from-your-own"]

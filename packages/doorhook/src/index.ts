@@ -7,6 +7,7 @@ export { createDoorhook } from "./embed/createDoorhook.ts"
 export type {
   Doorhook,
   PublishInput,
+  IdleOptions,
   PublishOptions,
   PublishResult,
   RequestPeer,

@@ -35,7 +35,7 @@ export const publishCall = (
 })
 
 const unknownHere =
-  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`, to create it"
+  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`, to create it. In tests, `createTestDoorhook({ database })` of doorhook/testing creates it"
 
 /** Query that returns the name of the database user as `role`, quoted for SQL. */
 export const currentRole = "SELECT quote_ident(current_user) AS role"

@@ -108,6 +108,8 @@ export class Deliveries extends Context.Service<
       since: number
     ) => Effect.Effect<number, IntegrationNotFound | NotDeliverable | StoreError>
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
+    /** Succeeds once the deliveries are idle (`isIdle`). Checks in real time, even if a test moves the clock. */
+    readonly idle: (options?: { readonly retries?: boolean }) => Effect.Effect<void, StoreError>
   }
 >()("@doorhook/core/delivery/Deliveries") {
   static readonly layer: Layer.Layer<
@@ -177,10 +179,33 @@ export class Deliveries extends Context.Service<
 
       const summary = Effect.suspend(() => store.summary(now()))
 
-      return Deliveries.of({ list: store.list, search, show, resend, recover, summary })
+      const idle = Effect.fnUntraced(function* ({ retries = false }: { readonly retries?: boolean } = {}) {
+        for (let wait = 1; !isIdle(yield* summary, retries); wait = Math.min(2 * wait, longestIdleWait)) {
+          yield* realSleep(wait)
+        }
+      })
+
+      return Deliveries.of({ list: store.list, search, show, resend, recover, summary, idle })
     })
   )
 }
+
+/**
+ * Whether no delivery is due or being sent. Retries that wait for a later time count only with `retries`. First attempts
+ * always count: they wait only while the directory or the sender does not work.
+ */
+export const isIdle = ({ oldest_due_at, states }: DeliverySummary, retries: boolean): boolean =>
+  oldest_due_at === null && states.pending + states.delivering === 0 && (!retries || states.retrying === 0)
+
+/** Longest time between two checks for idleness, in milliseconds. */
+const longestIdleWait = 64
+
+/** Sleeps in real time, in milliseconds. */
+const realSleep = (millis: number): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), millis)
+    return Effect.sync(() => clearTimeout(timer))
+  })
 
 const none = Effect.succeed<ReadonlyArray<ListedDelivery>>([])
 

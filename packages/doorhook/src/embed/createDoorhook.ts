@@ -6,6 +6,7 @@ import {
   AuthorizationServer,
   AuthorizationSettings,
   Crypto,
+  Deliveries,
   JsonEncoding,
   Publisher,
   publishRequest,
@@ -47,6 +48,13 @@ import { makeOperatorClient } from "./OperatorClient.ts"
 import type { RequestWithHeaders, TokenIdentity, TokenMiddleware, TokenOptions } from "./RequireToken.ts"
 import { makeAuthenticate, makeRequireToken } from "./RequireToken.ts"
 
+declare global {
+  // Effect's declarations use these types of TypeScript's library `DOM`. Without that library, programs that check
+  // declarations (`skipLibCheck: false`) need them from here; with it, the declarations merge.
+  interface CryptoKey {}
+  interface JsonWebKey {}
+}
+
 /** An event to publish. */
 export interface PublishInput {
   /**
@@ -71,6 +79,12 @@ export interface PublishOptions {
    * with the same key within 24 hours publishes nothing and returns the first result.
    */
   readonly idempotencyKey?: string | undefined
+}
+
+/** Options of `idle`. */
+export interface IdleOptions {
+  /** Whether to wait for retries that are due later, too. Default false. */
+  readonly retries?: boolean | undefined
 }
 
 /** An accepted event, stored durably with its deliveries. */
@@ -136,6 +150,11 @@ export interface Doorhook extends OperatorClient {
    * or with 403 if the token lacks the scope. For Express, Connect and Hono, and as a `preHandler` of Fastify.
    */
   readonly requireToken: (options?: TokenOptions) => TokenMiddleware
+  /**
+   * Resolves once no delivery is due or being sent, in any process on the database. Retries that wait for a later time
+   * don't count, unless `retries` is true. For tests. Never resolves while the directory or the sender does not work.
+   */
+  readonly idle: (options?: IdleOptions) => Promise<void>
   /** The key of the operator API, as configured or generated. */
   readonly operatorKey: string
   /**
@@ -160,10 +179,13 @@ const unknownAddress = `publicUrl: not set, and doorhook.fetch can't infer it, b
  * Starts doorhook in this process. If a setting or the database can't be used, rejects with a `DoorhookError` whose
  * message says what to do.
  */
-export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
+export const createDoorhook = (options: DoorhookOptions): Promise<Doorhook> => startDoorhook(options, Layer.empty)
+
+/** Starts doorhook with ports that replace its own, and with the references in their layer, like a clock. */
+export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer<never>): Promise<Doorhook> => {
   const config = readOptions(options)
   const learned = new InferredUrl()
-  const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
+  const engine = Layer.flatMap(ports, (own) => engineLayer(config, FunctionDirectory.layer(options.directory), own))
   // Logged only after the database is open, because opening a database with encrypted secrets fails without the
   // encryption key.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
@@ -174,6 +196,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provide(HostListener.layer(options.onNotification)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
+    Layer.provideMerge(ports),
     // Each doorhook in this process has its own counters.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
@@ -260,8 +283,21 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return isList || first === undefined ? published : first
   }
 
+  const closed = new AbortController()
+  const idle = async (given?: IdleOptions): Promise<void> => {
+    const { retries = false } = optionsOf(given, ["retries"])
+    if (closing !== null) throw closedError()
+    // Not counted among the calls that closing waits for, because it may never end.
+    const exit = await runtime.runPromiseExit(
+      Deliveries.use((deliveries) => deliveries.idle({ retries })),
+      { signal: closed.signal }
+    )
+    if (Exit.isFailure(exit)) throw fromCause(exit.cause)
+  }
+
   const close = (): Promise<void> => {
     closing ??= (async () => {
+      closed.abort()
       await open.settled()
       await runtime.dispose()
     })()
@@ -286,6 +322,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     authenticate: makeAuthenticate(tokens),
     requireToken: makeRequireToken(tokens),
     ...makeOperatorClient(makeInProcessCalls(operatorApi, run)),
+    idle,
     operatorKey: key,
     close,
     [Symbol.asyncDispose]: close

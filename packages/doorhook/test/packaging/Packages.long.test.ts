@@ -4,7 +4,17 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile, spawnSync } from "node:child_process"
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  symlinkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -63,6 +73,24 @@ const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conf
 describe("the packages", () => {
   it("compile and run as ES modules, with require and as a command", () => {
     assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
+  })
+
+  it("compile without TypeScript's library DOM, with all declarations checked", async () => {
+    const program = 'import { createDoorhook } from "doorhook"\nimport { createTestDoorhook } from "doorhook/testing"\n'
+    writeFileSync(join(folder, "plain.ts"), `${program}export const all = [createDoorhook, createTestDoorhook]\n`)
+    const options = [
+      "--lib",
+      "es2024",
+      "--skipLibCheck",
+      "false",
+      "--types",
+      "node",
+      "--module",
+      "nodenext",
+      "--noEmit"
+    ]
+    const tsc = join(root, "node_modules/.bin/tsc")
+    await run(tsc, [...options, "--target", "es2024", "--strict", "--ignoreConfig", "plain.ts"], { cwd: folder })
   })
 
   it("name the required Node.js when imported by an older one", async () => {
@@ -380,6 +408,26 @@ describe("the guide to embedding", () => {
       })
     )
   )
+})
+
+describe("the guide to testing", () => {
+  const guide = readFileSync(join(root, "docs/test-your-app.md"), "utf8")
+  const programs = [...guide.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, program = ""]) => program)
+  const programWith = (runner: string): string => programs.find((program) => program.includes(`"${runner}"`)) ?? ""
+
+  it("has a test that passes in node:test", async () => {
+    writeFileSync(join(folder, "ring.test.ts"), programWith("node:test"))
+    const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "ring.test.ts"], { cwd: folder })
+    assert.match(stdout, /^# pass 1$/m)
+  })
+
+  it("has a test that passes in vitest", async () => {
+    symlinkSync(join(root, "node_modules/vitest"), join(folder, "node_modules/vitest"))
+    writeFileSync(join(folder, "late.test.ts"), programWith("vitest"))
+    const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--root", folder, "late.test.ts"]
+    const { stdout } = await run(process.execPath, vitest, { cwd: folder, env: { ...process.env, NO_COLOR: "1" } })
+    assert.match(stdout, /Tests +1 passed/)
+  })
 })
 
 describe("a release", () => {
