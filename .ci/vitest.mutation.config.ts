@@ -16,7 +16,7 @@ export default defineConfig({
     isolate: true,
     include: [
       "packages/core/test/model/{AddressPolicy,FailureState,RetryPolicy,TokenValidity,UrlPolicy}.test.ts",
-      "packages/core/test/publish/Matcher.test.ts",
+      "packages/core/test/model/Matcher.test.ts",
       "packages/core/test/delivery/{Acknowledgement,AttemptExplanation,CustomHeaders,HealthRules,DeliveryPolicy,DeliveryRequest,Explanation,Redirect,Settlements,Signature,Transitions,TransitionSequences}.test.ts",
       "packages/core/test/oauth/RedirectUri.test.ts"
     ]

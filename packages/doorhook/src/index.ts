@@ -42,6 +42,8 @@ export type {
   DeliveryPage,
   DeliverySummary,
   DoorhookNotification,
+  EventExplanation,
+  ExplainOptions,
   GrantRevokeOptions,
   GrantsClient,
   GrantSummary,

@@ -27,6 +27,8 @@ export type {
   DeliveryPageDocument
 } from "./operator/DeliveryOperations.ts"
 export { deliveryOperations } from "./operator/DeliveryOperations.ts"
+export type { EventExplanationDocument } from "./operator/EventOperations.ts"
+export { eventOperations } from "./operator/EventOperations.ts"
 export type { GrantDocument } from "./operator/GrantOperations.ts"
 export { grantOperations } from "./operator/GrantOperations.ts"
 export type {

@@ -1,8 +1,11 @@
 /**
  * The operator's view of deliveries: list, show, resend, recover.
  */
-import { Context, Effect, Layer, Schema } from "effect"
-import type { Attempt, Delivery } from "../model/Delivery.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { Attempt, Delivery, DeliveryState } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { EventId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
 import { formatDeliveryId, DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { IntegrationSearch } from "../model/IntegrationSearch.ts"
 import type {
@@ -19,9 +22,11 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
+import type { MissingDelivery, MissingVerdict } from "./EventExplanation.ts"
+import { explainMissing, explainUnknownEvent } from "./EventExplanation.ts"
 import { policyOf } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
-import type { Sentence } from "../model/Sentences.ts"
+import type { Sentence, Sentences } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import { signalAfter } from "./SignalAfter.ts"
 
@@ -58,6 +63,28 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
   override get message(): string {
     return english(this.said)
   }
+}
+
+/** Maximum number of deliveries, and of integrations without one, in the explanation of an event. */
+const maxExplained = 1_000
+
+/** Whether an integration got an event, or why not. */
+export interface ExplainedDelivery {
+  readonly integration_id: IntegrationId
+  /** Null if the integration was deleted. */
+  readonly integration: Integration | null
+  readonly delivery: ListedDelivery | null
+  /** The delivery's state, `right_lost`, or why there is no delivery. */
+  readonly verdict: DeliveryState | "right_lost" | MissingVerdict
+  readonly why: Sentences
+}
+
+/** What happened to an event. */
+export interface ExplainedEvent {
+  readonly event: Event | null
+  /** Why the event is not stored; null if it is. */
+  readonly missing: MissingDelivery | null
+  readonly integrations: ReadonlyArray<ExplainedDelivery>
 }
 
 /** Maximum number of integrations whose deliveries one list merges. */
@@ -108,6 +135,14 @@ export class Deliveries extends Context.Service<
       since: number
     ) => Effect.Effect<number, IntegrationNotFound | NotDeliverable | StoreError>
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
+    /**
+     * Explains for each integration that may get an event, or for one, whether it got the event and why not. Without
+     * `integration`, the integrations of the event's building and tenants, at most `maxExplained`.
+     */
+    readonly explainEvent: (
+      id: EventId,
+      integration?: IntegrationId
+    ) => Effect.Effect<ExplainedEvent, IntegrationNotFound | StoreError>
     /** Succeeds once the deliveries are idle (`isIdle`). Checks in real time, even if a test moves the clock. */
     readonly idle: (options?: { readonly retries?: boolean }) => Effect.Effect<void, StoreError>
   }
@@ -179,13 +214,65 @@ export class Deliveries extends Context.Service<
 
       const summary = Effect.suspend(() => store.summary(now()))
 
+      /** Explains one integration's delivery of an event; `delivery` is null if there is none. */
+      const explainFor = Effect.fnUntraced(function* (
+        event: Event,
+        integration: Integration | null,
+        delivery: ListedDelivery | null
+      ): Effect.fn.Return<ReadonlyArray<ExplainedDelivery>, StoreError> {
+        if (delivery === null) {
+          if (integration === null) return []
+          const { verdict, why } = explainMissing(event, integration)
+          return [{ integration_id: integration.id, integration, delivery, verdict, why: [why] }]
+        }
+        const shown = yield* Effect.option(
+          Effect.catchTag(show(delivery.id), "DeliveryNotFound", () => Effect.fail(null))
+        )
+        const why = Option.match(shown, { onNone: () => [], onSome: ({ explanation }) => explanation.why })
+        const verdict = delivery.reason === "right_lost" ? "right_lost" : delivery.state
+        return [{ integration_id: delivery.integration_id, integration, delivery, verdict, why }]
+      })
+
+      const explainEvent = Effect.fnUntraced(function* (
+        id: EventId,
+        only?: IntegrationId
+      ): Effect.fn.Return<ExplainedEvent, IntegrationNotFound | StoreError> {
+        const chosen = only === undefined ? null : yield* integrations.find(only)
+        const event = yield* store.findEvent(id)
+        if (event === null) {
+          const missing = explainUnknownEvent(id, now(), settings.retention)
+          return { event, missing, integrations: [] }
+        }
+        const ofIntegration = only === undefined ? {} : { integration_id: only }
+        const sent = yield* store.list({ event_id: id, limit: maxExplained, ...ofIntegration })
+        if (only !== undefined && chosen === null && sent.length === 0)
+          return yield* new IntegrationNotFound({ id: only })
+        const near =
+          only === undefined
+            ? yield* integrations.findByScopes({ buildings: [event.building_id], tenants: event.tenant_ids })
+            : chosen === null
+              ? []
+              : [chosen]
+        const readable = near.filter((one): one is Integration => !isUnreadable(one))
+        const byId = new Map(readable.map((one) => [one.id, one]))
+        const withDelivery = yield* Effect.forEach(sent, (one) =>
+          explainFor(event, byId.get(one.integration_id) ?? null, one)
+        )
+        const got = new Set(sent.map(({ integration_id }) => integration_id))
+        const without = yield* Effect.forEach(
+          readable.filter((one) => !got.has(one.id)).slice(0, maxExplained),
+          (one) => explainFor(event, one, null)
+        )
+        return { event, missing: null, integrations: [...withDelivery, ...without].flat() }
+      })
+
       const idle = Effect.fnUntraced(function* ({ retries = false }: { readonly retries?: boolean } = {}) {
         for (let wait = 1; !isIdle(yield* summary, retries); wait = Math.min(2 * wait, longestIdleWait)) {
           yield* realSleep(wait)
         }
       })
 
-      return Deliveries.of({ list: store.list, search, show, resend, recover, summary, idle })
+      return Deliveries.of({ list: store.list, search, show, resend, recover, summary, explainEvent, idle })
     })
   )
 }

@@ -108,6 +108,8 @@ const make = Effect.gen(function* () {
           : { delivery: toDelivery(stored), event: stored.event, attempts: [...stored.history] }
       }),
 
+    findEvent: (id) => Effect.sync(() => deliveries.events.get(id)?.event ?? null),
+
     list: (filter) => Effect.sync(() => select(deliveries, filter).map(toListed)),
 
     excerpts: (ids) =>

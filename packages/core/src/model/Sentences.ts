@@ -144,6 +144,16 @@ export const sentences = {
   url_refused_address:
     "The URL must lead to a public address; {address} is private or reserved and not on the allow-list.",
 
+  // Why there is no delivery
+  missing_never_published: "No event {id} was published here: the id is wrong, or it is from another database.",
+  missing_no_longer_retained:
+    "The event is from {time}, and retention (setting retention) has deleted it with its deliveries.",
+  missing_created_later: "The integration was created at {time}, after the event.",
+  missing_other_building: "The integration gets events of {scope}, and this event is of {of}.",
+  missing_no_binding: "The integration is not bound to {type} ({action}), only to {bound}.",
+  missing_changed_later:
+    "The integration matches the event now, but did not when the event was published: it was last changed at {time}.",
+
   // What is wrong with a name or a description
   text_too_long: "The text must be at most {most} characters.",
   text_characters: "The text must have no control characters, and no line breaks in a name.",

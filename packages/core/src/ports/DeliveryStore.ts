@@ -469,6 +469,7 @@ export class DeliveryStore extends Context.Service<
     readonly addNotification: (notification: NewNotification) => Effect.Effect<Notification, StoreError>
 
     readonly find: (id: DeliveryId) => Effect.Effect<FoundDelivery | null, StoreError>
+    readonly findEvent: (id: EventId) => Effect.Effect<Event | null, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
 
     /** Returns the beginning of the data of events, in any order. Leaves out missing events. */

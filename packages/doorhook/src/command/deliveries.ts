@@ -181,6 +181,37 @@ export const deliveriesCommand = Command.make("deliveries").pipe(
   Command.withSubcommands([list, show, resend, recover])
 )
 
+export const explainCommand = Command.make(
+  "explain",
+  {
+    ...connection,
+    event: Argument.String("event").pipe(Argument.withDescription("The event's id, like evt_...: the webhook-id")),
+    integration: optionalText("integration", "Explain only this integration, also one of another building")
+  },
+  Effect.fnUntraced(function* (given) {
+    const { event: id, integration: integration_id } = given
+    const found = yield* ask(given, (api) => api.deliveries.explain(id, { integration_id }))
+    if (given.json) return yield* printJson(found)
+    if (found.event === null) return yield* printLine(`${found.verdict}: ${found.why}`)
+    const { action, building_id, created_at, resource_type, tenant_ids } = found.event
+    const tenants = tenant_ids.map((tenant) => `, tenant ${tenant}`).join("")
+    yield* printLine(`${resource_type} (${action}) of building ${building_id}${tenants}, published ${created_at}`)
+    if (found.integrations.length === 0) yield* printLine("no integration of the building or the tenants")
+    for (const { delivery_id, integration_id: its, name, verdict, why } of found.integrations) {
+      const what = `integration ${its}${name === null ? "" : ` (${name})`}: ${reasonText(verdict)}`
+      yield* printLine(`${what}${delivery_id === null ? "" : ` (${delivery_id})`}. ${why}`)
+    }
+  })
+).pipe(
+  Command.withDescription("Explain which integrations got an event, and why others did not"),
+  Command.withExamples([
+    {
+      command: "doorhook explain evt_0mb1k2j3n4p5q6r7s8t9 --integration 12",
+      description: "Why integration 12 did not get it"
+    }
+  ])
+)
+
 /** Returns the outcome of an attempt in the API's terms, which users can search for. */
 const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
   status === null ? outcome : `${outcome} ${status}`

@@ -4,7 +4,7 @@
 import { Command } from "effect/cli"
 import { backupCommand } from "./backup.ts"
 import { clientsCommand } from "./clients.ts"
-import { deliveriesCommand } from "./deliveries.ts"
+import { deliveriesCommand, explainCommand } from "./deliveries.ts"
 import { doctorCommand } from "./doctor.ts"
 import type { Extensions } from "./extensions.ts"
 import { grantsCommand } from "./grants.ts"
@@ -23,6 +23,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       serveCommand,
       workerCommand,
       deliveriesCommand,
+      explainCommand,
       integrationsCommand,
       clientsCommand,
       grantsCommand,

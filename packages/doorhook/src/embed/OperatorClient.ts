@@ -12,6 +12,7 @@ import type {
   DeliveryDetailDocument,
   DeliveryDocument,
   DeliveryPageDocument,
+  EventExplanationDocument,
   GrantDocument,
   ImportDocument,
   NotificationDocument,
@@ -24,6 +25,7 @@ import type {
 import {
   clientOperations,
   deliveryOperations,
+  eventOperations,
   grantOperations,
   integrationOperations,
   notificationOperations
@@ -79,6 +81,15 @@ export interface DeliveryListOptions extends IntegrationSearchOptions {
   readonly limit?: number | undefined
 }
 
+/** Options for the explanation of an event. */
+export interface ExplainOptions {
+  /** Explains only this integration. It may belong to another building. */
+  readonly integration_id?: string | number | undefined
+}
+
+/** Why integrations did or did not get an event. */
+export type EventExplanation = EventExplanationDocument
+
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
@@ -110,6 +121,11 @@ export interface DeliveriesClient {
     integrationId: string | number,
     since: Since | SinceOptions
   ) => Promise<{ readonly deliveries: number }>
+  /**
+   * Explains which integrations got an event, and why others did not: for one integration, or for all of the event's
+   * building and tenants.
+   */
+  readonly explain: (eventId: string, options?: ExplainOptions) => Promise<EventExplanation>
   /** Returns the number of stored events, and of deliveries in each state. */
   readonly summary: () => Promise<DeliveryCounts>
 }
@@ -410,6 +426,11 @@ export const makeOperatorClient = (call: OperatorCalls): OperatorClient => ({
     },
     recover: async (integrationId, since) =>
       call(deliveryOperations.recover, { id: integrationIn(integrationId), body: { since: timeIn(since) } }),
+    explain: async (eventId, options) =>
+      call(eventOperations.explain, {
+        id: idInPath(eventId, 'the id of an event, like "evt_..."'),
+        query: queryOf(optionsOf(options, ["integration_id"]))
+      }),
     summary: async () => call(deliveryOperations.summary)
   },
   integrations: {

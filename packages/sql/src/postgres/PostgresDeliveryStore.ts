@@ -183,6 +183,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
       return stored ?? (yield* Effect.die(new Error("a notification was stored and not returned")))
     }),
     find: (id) => named("find")(Records.find(sql, id)),
+    findEvent: (id) => named("findEvent")(Records.findEvent(sql, id)),
     list: (filter) => named("list")(Records.list(sql, filter)),
     excerpts: (ids) => named("excerpts")(Records.excerpts(sql, ids)),
     feed: (of) => named("feed")(Records.feed(sql, of)),

@@ -97,6 +97,11 @@ export const find = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId) {
   } satisfies FoundDelivery
 })
 
+export const findEvent = Effect.fnUntraced(function* (sql: Sql, id: EventId) {
+  const [event] = yield* decodeEvents(yield* sql.unsafe<EventRow>(Lists.eventById, [id]))
+  return event ?? null
+})
+
 export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilter) {
   const { params, text } = Lists.list(filter)
   const deliveries = yield* decodeDeliveries(yield* sql.unsafe(text, params))

@@ -203,6 +203,7 @@ export const figures = `SELECT e.created_at - e.created_at % CAST(?3 AS INTEGER)
   WHERE d.id >= ?1 AND d.id < ?2 AND (?4 IS NULL OR d.integration = ?4) GROUP BY 1, 2, 3`
 
 export const excerpt = `SELECT id, action, created_at, substr(data, 1, ?) FROM events WHERE id = ?`
+export const findEventById = `SELECT ${event} FROM events AS e WHERE e.id = ?`
 export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM events WHERE id = ?`
 
 type Select = (id: string, from: string, where: string) => string

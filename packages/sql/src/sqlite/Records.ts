@@ -61,7 +61,7 @@ const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ deliv
 
 type Records = Pick<
   DeliveryStore["Service"],
-  "find" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary" | "figures"
+  "find" | "findEvent" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary" | "figures"
 >
 type EventsFrom = Parameters<Records["eventsFrom"]>[0]
 
@@ -95,6 +95,7 @@ export const makeRecords = (
     findEvent: turns.prepare(Sql.findEvent),
     figures: turns.prepare(Sql.figures),
     excerpt: turns.prepare(Sql.excerpt),
+    findEventById: turns.prepare(Sql.findEventById),
     rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
     feed: turns.prepare(Sql.feed),
     eventBehind: turns.prepare(records.eventBehind),
@@ -356,6 +357,15 @@ export const makeRecords = (
         read(() => find(id)),
         (found): Effect.Effect<FoundDelivery | null, Schema.SchemaError> => decodeFound(found)
       ).pipe(failAs("DeliveryStore.find")),
+
+    findEvent: (id) =>
+      Effect.flatMap(
+        read(() => {
+          const row = q.findEventById.get(id)
+          return row === undefined ? [] : [eventFrom(row, 0)]
+        }),
+        (rows) => Effect.map(decodeEvents(rows), ([event]) => event ?? null)
+      ).pipe(failAs("DeliveryStore.findEvent")),
 
     list: (filter) =>
       finishFor(filter).pipe(

@@ -143,6 +143,16 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   url_refused_address:
     "Die URL muss zu einer öffentlichen Adresse führen; {address} ist privat oder reserviert und nicht eigens erlaubt.",
 
+  missing_never_published:
+    "Ein Ereignis {id} wurde hier nie veröffentlicht: Die Kennung ist falsch oder stammt aus einer anderen Datenbank.",
+  missing_no_longer_retained:
+    "Das Ereignis ist von {time}; es wurde mit seinen Zustellungen nach Ablauf der Aufbewahrung (retention) gelöscht.",
+  missing_created_later: "Die Integration wurde um {time} angelegt, nach dem Ereignis.",
+  missing_other_building: "Die Integration bekommt Ereignisse von {scope}; dieses Ereignis ist von {of}.",
+  missing_no_binding: "Die Integration ist nicht an {type} ({action}) gebunden, nur an {bound}.",
+  missing_changed_later:
+    "Die Integration passt jetzt zu dem Ereignis, aber nicht, als es veröffentlicht wurde: Sie wurde zuletzt um {time} geändert.",
+
   text_too_long: "Der Text darf höchstens {most} Zeichen lang sein.",
   text_characters: "Der Text darf keine Steuerzeichen enthalten, ein Name auch keine Zeilenumbrüche.",
 

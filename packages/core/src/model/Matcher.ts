@@ -4,8 +4,8 @@
  * Each integration gets an event at most once. If an integration's bindings can't be read (null), only the building or
  * tenant is compared, so that no event is lost.
  */
-import type { NewEvent } from "../model/Event.ts"
-import type { Binding, Integration, Scope } from "../model/Integration.ts"
+import type { NewEvent } from "./Event.ts"
+import type { Binding, Integration, Scope } from "./Integration.ts"
 
 type EventScope = Pick<NewEvent, "resource_type" | "action" | "building_id" | "tenant_ids">
 
