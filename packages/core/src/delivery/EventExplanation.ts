@@ -28,7 +28,7 @@ export interface MissingDelivery {
 }
 
 /** Returns when the id of an event was generated, in milliseconds since the epoch. */
-export const publishedAt = (id: EventId): number =>
+const publishedAt = (id: EventId): number =>
   Number.parseInt(id.slice(eventIdPrefix.length, eventIdPrefix.length + 9), 36)
 
 /**

@@ -2,14 +2,14 @@
  * Creates integrations for users from the host's side, without a login or a token: existing partners that move to
  * doorhook, and integrations for tests. The user's rights and the rules for URLs apply as in `/v4`.
  */
-import { Context, Effect, Layer, Predicate, Redacted, Result, Schema } from "effect"
+import { Array, Context, Effect, Layer, Predicate, Redacted, Result, Schema } from "effect"
 import * as Signature from "../delivery/Signature.ts"
 import type { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import { ClientId, HostBuildingId, HostTenantId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
 import { ownPages, scopeText } from "../model/Integration.ts"
 import type { Problem, Problems } from "../model/InvalidInput.ts"
-import { InvalidInput, schemaProblems } from "../model/InvalidInput.ts"
+import { InvalidInput, missingMember, schemaProblems } from "../model/InvalidInput.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory, mayAccess } from "../ports/Directory.ts"
@@ -110,6 +110,10 @@ const documentOf = (wanted: Readonly<Record<PropertyKey, unknown>>) => {
   return { data: { type: integrationType, attributes } }
 }
 
+/** Lets the problem of a missing member point to its parent, because a pointer leads to a value that was given. */
+const ofMissing = (problem: Problem): Problem =>
+  problem.detail === missingMember ? { pointer: "", detail: `\`${problem.pointer.slice(1)}\` is missing` } : problem
+
 /** Returns a problem of such a document in terms of the wanted integration. */
 const ofWanted = ({ pointer, ...problem }: Problem): Problem => ({
   ...problem,
@@ -173,7 +177,7 @@ export class HostIntegrations extends Context.Service<
       /** Checks one wanted integration. Fails with all its problems. */
       const check = Effect.fnUntraced(function* (value: unknown) {
         if (!Predicate.isReadonlyObject(value)) return yield* invalid([{ pointer: "", detail: "must be an object" }])
-        const wanted = Result.mapError(decode(value), schemaProblems)
+        const wanted = Result.mapError(decode(value), (error) => Array.map(schemaProblems(error), ofMissing))
         const owned = Result.all({ wanted, scope: Result.flatMap(wanted, scopeOf) })
         const document = documentOf(value)
         const flaws = yield* readInput(importer, document, null, readAttributes).pipe(

@@ -51,7 +51,7 @@ describe("an integration that the host creates", () => {
 
   for (const [what, body, pointers] of [
     ["is no object", [], [""]],
-    ["has no members", {}, ["/user", "", ""]],
+    ["has no members", {}, ["", "", ""]],
     ["has no building or tenant", wanted({ building: undefined }), [""]],
     ["has a building and a tenant", wanted({ tenant: 101 }), [""]],
     ["has a building that is no id", wanted({ building: "b1" }), ["/building"]],

@@ -61,7 +61,17 @@ const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ deliv
 
 type Records = Pick<
   DeliveryStore["Service"],
-  "find" | "findEvent" | "list" | "excerpts" | "feed" | "events" | "eventsFrom" | "notifications" | "purge" | "summary" | "figures"
+  | "find"
+  | "findEvent"
+  | "list"
+  | "excerpts"
+  | "feed"
+  | "events"
+  | "eventsFrom"
+  | "notifications"
+  | "purge"
+  | "summary"
+  | "figures"
 >
 type EventsFrom = Parameters<Records["eventsFrom"]>[0]
 
