@@ -41,6 +41,7 @@ import { KeyReused } from "./Idempotency.ts"
 import { decodeAnswer, makeRecord, partitionByKey } from "./Idempotency.ts"
 import type { Published } from "./Idempotency.ts"
 import { Linger } from "./Linger.ts"
+import { reader } from "./PublishRequest.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import {
@@ -76,6 +77,17 @@ export class Publisher extends Context.Service<Publisher, Pick<GroupCommitPublis
     Publisher,
     Effect.suspend(() => GroupCommitPublisher.make)
   )
+
+  /**
+   * Publishes one event or a list of events given as values of unknown type. Fails with all problems (`InvalidInput`) if
+   * one of them is no event.
+   */
+  static publishValue(value: unknown) {
+    return Effect.gen(function* () {
+      const { events } = yield* Effect.fromResult((yield* reader).fromValue(value))
+      return yield* (yield* Publisher).publish(events)
+    })
+  }
 }
 
 type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed | PublisherBusy>

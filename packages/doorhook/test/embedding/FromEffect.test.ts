@@ -3,7 +3,7 @@
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { DeliveryStore, MemoryStore, Publisher, PublishRequest, Transport } from "@doorhook/core"
+import { DeliveryStore, MemoryStore, Publisher, Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -192,10 +192,7 @@ const transportThat = (answers: (nth: number) => number) => {
 
 const anybody = Doorhook.directoryOf({ ...directory, administers: () => true })
 
-const publishOne = Effect.gen(function* () {
-  const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(event))
-  return yield* (yield* Publisher).publish(events)
-})
+const publishOne = Publisher.publishValue(event)
 
 const stateOf = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.list({ limit: 10 }), (all) => all.map(({ state }) => state))
@@ -206,8 +203,7 @@ describe("declared resource types", () => {
     const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
     const publishHere = Effect.gen(function* () {
       const forced = yield* HttpServerRequest.schemaBodyJson(Schema.Unknown)
-      const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(forced))
-      return yield* HttpServerResponse.json(yield* (yield* Publisher).publish(events))
+      return yield* HttpServerResponse.json(yield* Publisher.publishValue(forced))
     })
     const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, HttpRouter.add("POST", "/forced", publishHere)), {
       routerConfig: Doorhook.routerConfig,
