@@ -115,7 +115,7 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
   const sent = jsonOf(Predicate.isString(raw.body) ? raw.body : new TextDecoder().decode(raw.body))
   switch (
     isNowhere
-      ? /^\/(?:oauth|\.well-known\/oauth-authorization-server)(?:[/?]|$)/.test(raw.target)
+      ? /^\/(?:oauth|\.well-known\/oauth-(?:authorization-server|protected-resource))(?:[/?]|$)/.test(raw.target)
         ? "oauth"
         : "other"
       : surfaceOf(pathOf(raw.target), headers["content-type"])
