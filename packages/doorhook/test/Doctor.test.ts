@@ -50,6 +50,36 @@ const isRefusedWithoutItsKey = Effect.fnUntraced(function* (database: string) {
 })
 
 describe("doorhook doctor", () => {
+  live("takes each flag of serve, and checks the public URL, the proxies and the disk", function* () {
+    const database = join(yield* temporaryFolder, "doorhook.db")
+    const serving = ["--port", "0", "--metrics-for", "anyone", "--client-isolation"]
+    const sources = ["--webhook-source", "192.0.2.1", "--browser-origin", "https://app.example", "--workers", "0"]
+    const checked = Effect.fnUntraced(function* (...flags: ReadonlyArray<string>) {
+      const given = ["doctor", "--database", database, "--directory", directoryFile, ...serving, ...sources]
+      const { stdout } = yield* runHere([...given, ...flags])
+      return stdout
+    })
+    assert.match(yield* checked(), /^ok +disk +[\d.]+ GiB are free[^]*^ok +public URL +not set/m)
+    assert.match(yield* checked("--host", "0.0.0.0"), /^warn +public URL +not set: .* 0\.0\.0\.0\. .*--public-url/m)
+    assert.match(yield* checked("--public-url", "http://doors.example"), /^warn +public URL .* is not https/m)
+    const nowhere = yield* checked("--public-url", "https://127.0.0.1:1/doors")
+    assert.match(nowhere, /^warn +public URL +https:\S+\/oauth-authorization-server\/doors can't be read from here/m)
+    assert.match(nowhere, /^warn +trusted proxies +none, although the public URL is https: .*--trusted-proxy/m)
+
+    const { url } = yield* serveHere(["--database", "memory", "--directory", directoryFile])
+    const served = yield* checked("--public-url", url, "--trusted-proxy", "10.0.0.0/8")
+    assert.match(served, /^ok +public URL .* names this issuer$[^]*^ok +trusted proxies +10\.0\.0\.0\/8$/m)
+    const other = yield* checked("--public-url", url.replace("127.0.0.1", "localhost"))
+    assert.match(
+      other,
+      /^FAIL +public URL .* names the issuer http:\/\/127\.0\.0\.1:\d+, not http:\/\/localhost:\d+: /m
+    )
+    assert.match(
+      yield* checked("--public-url", `${url}/doors`),
+      /^warn +public URL .* answers 404 without metadata: pass this path on/m
+    )
+  })
+
   live("accepts a new file, creates nothing, and warns of missing settings", function* () {
     const database = join(yield* temporaryFolder, "deep", "doorhook.db")
     const { code, stdout } = yield* runHere(["doctor", "--database", database, "--directory", directoryFile])

@@ -9,12 +9,16 @@ import {
   columns,
   CommandFailure,
   counted,
-  onOneLine
+  onOneLine,
+  rootMessage
 } from "@doorhook/core"
+import { metadataPath } from "@doorhook/server"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
-import { Clock, Console, Effect, Result } from "effect"
+import { Clock, Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
+import { statfs } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
 import { encryptionKeyOf, readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
@@ -24,7 +28,7 @@ import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
 import { isTooOld, oldestNode } from "../version.ts"
-import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
+import { serveConfigOf, serveFlags } from "./serve.ts"
 
 /** The result of one check. A failure prevents the service from running; a warning does not. */
 interface Finding {
@@ -196,6 +200,87 @@ const fileFindings = ({ acceptLostFrames, database = defaultDatabase }: ServeCon
       })
     : Effect.succeed([])
 
+/** Free space below which a disk is nearly full, in bytes. */
+const littleSpace = 1024 ** 3
+
+/** Checks the free space on the disk of the database file. */
+const diskFindings = ({ database = defaultDatabase }: ServeConfig) =>
+  isFile(database)
+    ? Effect.promise(() => freeSpace(dirname(resolve(database)))).pipe(
+        Effect.map((bytes) => {
+          const space = `${(bytes / 1024 ** 3).toFixed(1)} GiB are free for ${database}`
+          return [bytes < littleSpace ? warn("disk", `${space}: free more, or lower --retention`) : ok("disk", space)]
+        })
+      )
+    : Effect.succeed([])
+
+/** Returns the free space of a folder's disk in bytes. A folder that does not exist yet is on its parent's disk. */
+const freeSpace = async (folder: string): Promise<number> => {
+  const found = await statfs(folder).catch(() => null)
+  if (found !== null) return found.bavail * found.bsize
+  return dirname(folder) === folder ? 0 : freeSpace(dirname(folder))
+}
+
+/** Whether a host is this machine itself. */
+const isLoopback = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[?::1\]?)$/.test(host)
+
+/** Checks the public URL, by the metadata that clients read there, and the proxies in front of the service. */
+const addressFindings = Effect.fnUntraced(function* ({
+  host = "127.0.0.1",
+  publicUrl,
+  trustedProxies = []
+}: ServeConfig) {
+  if (publicUrl === undefined) {
+    return isLoopback(host)
+      ? [ok("public URL", "not set: the address that the service listens on")]
+      : [warn("public URL", `not set: links and tokens name ${host}. Give the address of clients with --public-url.`)]
+  }
+  const url = new URL(publicUrl)
+  const isSecure = url.protocol === "https:"
+  const hasProxy = trustedProxies.length > 0
+  return [
+    isSecure || isLoopback(url.hostname)
+      ? yield* servedAt(publicUrl.replace(/\/+$/, ""))
+      : warn("public URL", `${publicUrl} is not https: anybody on the way can read tokens`),
+    isSecure && !hasProxy
+      ? warn(
+          "trusted proxies",
+          "none, although the public URL is https: the service takes its proxy for every client, and slows all logins down together. Name the proxy with --trusted-proxy."
+        )
+      : ok("trusted proxies", hasProxy ? trustedProxies.join(", ") : "none")
+  ]
+})
+
+/** Longest wait for an answer of the public URL, in milliseconds. */
+const answerWithin = 3_000
+
+const Issuer = Schema.Struct({ issuer: Schema.String })
+
+/** Compares the issuer in the metadata at a public URL with the URL (RFC 8414 section 3.3). */
+const servedAt = (publicUrl: string) => {
+  const { origin, pathname } = new URL(publicUrl)
+  const metadata = `${origin}${metadataPath}${pathname.replace(/\/$/, "")}`
+  return Effect.tryPromise(async (signal) => {
+    const answer = await fetch(metadata, { signal, redirect: "manual" })
+    return { status: answer.status, text: await answer.text() }
+  }).pipe(
+    Effect.timeout(answerWithin),
+    Effect.match({
+      onFailure: (error) =>
+        warn("public URL", `${metadata} can't be read from here (${rootMessage(error)}): does the service run?`),
+      onSuccess: ({ status, text }) => {
+        const found = Option.getOrNull(Schema.decodeOption(Schema.fromJsonString(Issuer))(text))
+        if (status !== 200 || found === null) {
+          return warn("public URL", `${metadata} answers ${status} without metadata: pass this path on to the service`)
+        }
+        return found.issuer === publicUrl
+          ? ok("public URL", `${metadata} names this issuer`)
+          : fail("public URL", `${metadata} names the issuer ${found.issuer}, not ${publicUrl}: clients refuse that`)
+      }
+    })
+  )
+}
+
 const operatorKeyFinding = ({ operatorKey }: ServeConfig): Finding =>
   operatorKey === undefined
     ? warn(
@@ -219,13 +304,11 @@ const encryptionKeyFinding = Effect.fnUntraced(function* (config: ServeConfig, s
 
 export const doctorCommand = Command.make(
   "doctor",
-  deliveryFlags,
+  serveFlags,
   Effect.fnUntraced(function* (given) {
     // If all other settings are valid, an unusable directory is a separate finding. Otherwise, it is reported together
     // with the problems of the other settings.
-    const config = yield* deliveryConfigOf(given, ({ directory }, isSound) =>
-      isSound ? Effect.succeed([]) : FileDirectory.check(directory)
-    )
+    const config = yield* serveConfigOf(given, true)
     const now = yield* Clock.currentTimeMillis
     const inspected = yield* Effect.result(inspect(config.database ?? defaultDatabase))
     const sealed = Result.isSuccess(inspected) ? (inspected.success?.sealed ?? []) : []
@@ -235,9 +318,11 @@ export const doctorCommand = Command.make(
       ok("settings", "can be used"),
       ...databaseFindings(config, inspected, now),
       ...(yield* fileFindings(config)),
+      ...(yield* diskFindings(config)),
       ...(yield* directoryFindings(config, isEmbedded(config, agreement.agreed))),
       ...agreementFindings(config, agreement),
       ...proposalFindings(agreement),
+      ...(yield* addressFindings(config)),
       operatorKeyFinding(config),
       yield* encryptionKeyFinding(config, sealed)
     ]
@@ -253,7 +338,7 @@ export const doctorCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Check whether the service can run here: settings, database, tables, clock, permissions, keys"
+    "Check whether the service can run here: settings, database, tables, clock, permissions, disk, public URL, keys"
   ),
   Command.withExamples([
     { command: "doorhook doctor --directory directory.json", description: "Before the first start" },

@@ -17,7 +17,8 @@ import { deliveryArguments, deliveryConfigOf, deliveryFlags, logLevelArguments }
 import { operatorKeyFlag } from "./operatorApi.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
 
-const flags = {
+/** The flags of the service, which `doorhook doctor` accepts, too. */
+export const serveFlags = {
   // A string rather than a number, so that a wrong port is reported together with all other problems.
   port: Flag.String("port").pipe(
     Flag.withDescription("Port to listen on; 0 for any free port (default 4000)"),
@@ -67,9 +68,13 @@ const flags = {
   ...deliveryFlags
 }
 
-type Flags = Command.Command.Config.Infer<typeof flags>
+type Flags = Command.Command.Config.Infer<typeof serveFlags>
 
-const configOf = Effect.fnUntraced(function* (given: Flags) {
+/**
+ * Returns the settings of the service. With `asFinding`, an unusable directory is left to the caller if all other settings
+ * are valid.
+ */
+export const serveConfigOf = Effect.fnUntraced(function* (given: Flags, asFinding = false) {
   const port = Option.map(given.port, parsePort)
   const workers = Option.map(given.workers, parseWorkers)
   const counts = {
@@ -78,9 +83,10 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
   }
   return yield* deliveryConfigOf(
     { ...given, ...counts },
-    Effect.fnUntraced(function* ({ database, directory, workers: count }) {
-      const read = [...Option.toArray(port), ...Option.toArray(workers)]
-      return [...read, checkShared(count, database), ...(yield* FileDirectory.check(directory))]
+    Effect.fnUntraced(function* ({ database, directory, workers: count }, isSound) {
+      const read = [...Option.toArray(port), ...Option.toArray(workers), checkShared(count, database)]
+      const isLeft = asFinding && isSound && read.every(Result.isSuccess)
+      return isLeft ? read : [...read, ...(yield* FileDirectory.check(directory))]
     })
   )
 })
@@ -114,10 +120,10 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
 
 export const serveCommand = Command.make(
   "serve",
-  flags,
+  serveFlags,
   Effect.fnUntraced(
     function* (given) {
-      const config = yield* configOf(given)
+      const config = yield* serveConfigOf(given)
       yield* forceExitAfterSignal(config)
       yield* stopOnSighup(config.directory)
       const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
