@@ -2,7 +2,7 @@
  * What another transaction holds is postponed, and the rest is done now: no call of the delivery path waits for a lock.
  */
 import type { Integration, LeasedDelivery } from "@doorhook/core"
-import { DeliveryStore, IdempotencyConflict, IntegrationStore } from "@doorhook/core"
+import { callEndType, DeliveryStore, IdempotencyConflict, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -152,6 +152,26 @@ await describeOnPostgres("locks that another transaction holds", (server) => {
       )
     }
   }
+
+  it.live("the end of a call does not wait for a transaction that publishes the call and stays open", () =>
+    withStore((other) =>
+      Effect.gen(function* () {
+        const integration = yield* createIntegration()
+        const ring = { ...record(newEvent(1, { resource_type: "call" }), integration), call: { id: "1", isEnd: false } }
+        const hangUp = { ...record(newEvent(2, { resource_type: callEndType })), call: { id: "1", isEnd: true } }
+        const log = record(newEvent(3), integration)
+        const sql = yield* SqlClient.SqlClient
+        const [id] = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const ids = yield* enqueue(ring)
+            assert.lengthOf(yield* Effect.provide(enqueue(hangUp, log), other), 1)
+            return ids
+          })
+        )
+        assert.strictEqual((yield* findDelivery(id ?? assert.fail("no delivery"))).state, "pending")
+      })
+    )
+  )
 
   it.live("a publication does not wait for an idempotency key in use", () =>
     withStore((other) =>

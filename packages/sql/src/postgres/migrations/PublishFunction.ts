@@ -251,18 +251,24 @@ const lifetime = String(callLifetime)
 /**
  * Follows the rules of core's \`CallMark\` for calls and ends that are about to be stored, given as one array per column.
  * Cancels the active deliveries of the calls that end, and informs all processes. Returns, in the given order, whether
- * each call has ended. Until the transaction ends, no other one can store a call or an end with the same id.
+ * each call has ended. Another transaction that stores a call or an end with the same id waits until this one ends, but
+ * not for long: if a call and its end are then stored at the same time, the call may still be sent.
  */
 const noteCalls = `CREATE OR REPLACE FUNCTION note_calls(buildings bigint[], ids text[], ends bigint[], times bigint[])
   RETURNS TABLE (has_ended boolean) LANGUAGE plpgsql VOLATILE ${settings} AS $$
     #variable_conflict use_column
     DECLARE
       found bigint[];
+      key integer;
+      deadline constant timestamptz := clock_timestamp() + interval '500 milliseconds';
     BEGIN
-      PERFORM pg_advisory_xact_lock(${callLocks}, k.key) FROM (
-        SELECT DISTINCT hashtext(c.building || ' ' || c.id) AS key FROM unnest(buildings, ids) AS c (building, id)
-        ORDER BY key OFFSET 0
-      ) AS k;
+      -- A host's transaction may stay open, and must not hold up all other events of the publisher's transaction.
+      FOR key IN SELECT DISTINCT hashtext(c.building || ' ' || c.id) AS hash
+        FROM unnest(buildings, ids) AS c (building, id) ORDER BY hash LOOP
+        WHILE NOT pg_try_advisory_xact_lock(${callLocks}, key) AND clock_timestamp() < deadline LOOP
+          PERFORM pg_sleep(0.005);
+        END LOOP;
+      END LOOP;
 
       found := ARRAY(
         SELECT q.id FROM unnest(buildings, ids, ends, times) AS c (building, id, is_end, time)
