@@ -220,7 +220,7 @@ const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURN
 
 /**
  * Returns a member of an event's data as the id of a call, like core's `callMarkOf`; null for anything else. PostgreSQL
- * can't look into data with an escape that its \`text\` can't represent, so those are replaced first.
+ * can't look into data with an escape that its `text` can't represent, so those are replaced first.
  */
 const callId = `CREATE OR REPLACE FUNCTION call_id(data text, name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
     DECLARE
@@ -249,7 +249,7 @@ const callId = `CREATE OR REPLACE FUNCTION call_id(data text, name text) RETURNS
 const lifetime = String(callLifetime)
 
 /**
- * Follows the rules of core's \`CallMark\` for calls and ends that are about to be stored, given as one array per column.
+ * Follows the rules of core's `CallMark` for calls and ends that are about to be stored, given as one array per column.
  * Cancels the active deliveries of the calls that end, and informs all processes. Returns, in the given order, whether
  * each call has ended. Another transaction that stores a call or an end with the same id waits until this one ends, but
  * not for long: if a call and its end are then stored at the same time, the call may still be sent.
