@@ -84,6 +84,19 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
+    name: "an event is found by its id, with all its data, until it is purged",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const data = JsonText.make('{ "b":1.0,"a":12345678901234567890,"a":"\\u0000ü" }')
+      const event = newEvent(1, { tenant_ids: [TenantId.make(3), TenantId.make(3)], data })
+      yield* enqueue(record(event), ...records(2, 3))
+      yield* expectEqual("found", yield* store.findEvent(eventId(1)), event)
+      yield* expectEqual("unknown", yield* store.findEvent(eventId(9)), null)
+      yield* store.purge({ before: start + 1, now: start + 1, after: 0, limit: 100 })
+      yield* expectEqual("purged", yield* store.findEvent(eventId(1)), null)
+    })
+  },
+  {
     name: "`list` returns deliveries in ascending order of ids, after a given id, up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
