@@ -159,6 +159,24 @@ describe("the operator's commands", () => {
     )
   })
 
+  live("explain which integrations got an event, and why the others did not", function* () {
+    const receiver = yield* startReceiver()
+    const { print, publish, run, url } = yield* withIntegration(receiver.url)
+    const bindings = [{ resource_type: "call", actions: ["create"] }]
+    const other = { user: admin.login, building: 1, url: `${receiver.url}/other`, bindings, name: "Doorbell" }
+    yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/integrations", other))
+    const answer = yield* publish
+    yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+    const [id = assert.fail("no event")] = /evt_[a-z0-9]+/.exec(yield* Effect.promise(() => answer.text())) ?? []
+    yield* eventually("it is delivered", print("explain", id), (text) => text.includes("delivered"))
+    const all = yield* print("explain", id)
+    assert.match(all, /^access_log \(create\) of building 1, published \S+\nintegration 1\b.*: delivered \(dlv_1\)/)
+    assert.match(all, /^integration 2 \(Doorbell\): no binding\. .* not bound to access_log \(create\)/m)
+    assert.notMatch(yield* print("explain", id, "--integration", "2"), /^integration 1\b/m)
+    const unknown = yield* run("explain", "7")
+    assert.deepStrictEqual([unknown.code, unknown.stderr], [1, 'doorhook: "7" is not the id of an event (evt_...).\n'])
+  })
+
   live("list notifications and probe what doorhook disabled", function* () {
     const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 410 : 200))
     const { print, publish, run } = yield* withIntegration(receiver.url)
