@@ -14,7 +14,8 @@ export interface Address {
 
 export const addresses: ReadonlyArray<Address> = [...new Set(routes.map(({ path }) => path))].map((path) => ({
   path: path.replaceAll(/:(\w+)/g, "{$1}").replace(/\/\*$/, "/x"),
-  methods: routes.filter((route) => route.path === path).map(({ method }) => method)
+  // A route of any method is asked with a method that exists.
+  methods: routes.filter((route) => route.path === path).map(({ method }) => (method === "*" ? "POST" : method))
 }))
 
 /** Internal details that no answer may contain. */
