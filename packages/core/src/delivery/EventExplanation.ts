@@ -32,8 +32,8 @@ const publishedAt = (id: EventId): number =>
   Number.parseInt(id.slice(eventIdPrefix.length, eventIdPrefix.length + 9), 36)
 
 /**
- * Explains why an event is not stored. Its id contains its time, which shows whether `retention` (in milliseconds, null
- * for ever) has deleted it.
+ * Explains why an event is not stored. Its id contains its time, which shows whether `retention` (in milliseconds; null:
+ * kept without end) has deleted it.
  */
 export const explainUnknownEvent = (id: EventId, now: number, retention: number | null): MissingDelivery => {
   const time = publishedAt(id)

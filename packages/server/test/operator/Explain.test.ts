@@ -77,7 +77,7 @@ describe("the explanation of an event", () => {
     assert.strictEqual((yield* explain("evt_1")).status, 404)
   })
 
-  onServer("tells an event that was never published from one that is retained no longer", function* () {
+  onServer("distinguishes an event that was never published from one that is retained no longer", function* () {
     const { event } = yield* published(1)
     yield* attempt("acknowledged", "delivered")
     const unknown = `evt_${(1_000_000).toString(36).padStart(9, "0")}${"0".repeat(20)}`

@@ -543,7 +543,7 @@ const table = {
   find_integration: ["Name, receiver or client", "Name, Empfänger oder Client"],
   welcome: ["Send events to another program", "Ereignisse an ein anderes Programm senden"],
   welcome_text: [
-    "A webhook tells another program at once when something happens in your building: somebody rings, or a door opens. Here you say which program gets which events.",
+    "A webhook is a message to another program, sent at once when something happens in your building: somebody rings, or a door opens. Here you choose which program gets which events.",
     "Ein Webhook meldet einem anderen Programm sofort, wenn in Ihrem Gebäude etwas geschieht: Jemand klingelt, oder eine Tür geht auf. Hier legen Sie fest, welches Programm welche Ereignisse bekommt."
   ],
   welcome_first: [
@@ -569,7 +569,7 @@ const table = {
   place: ["Building or unit", "Gebäude oder Einheit"],
   name: ["Name", "Name"],
   name_hint: [
-    "Optional. How you tell it apart, like “Lobby display”.",
+    "Optional. A name to recognize it by, like “Lobby display”.",
     "Freiwillig. Woran Sie sie erkennen, etwa „Anzeige im Foyer“."
   ],
   description: ["Description", "Beschreibung"],
