@@ -3,7 +3,7 @@
  */
 export * from "./Server.ts"
 export * from "./api/ApiSettings.ts"
-export { measureGauges } from "./health/HealthRoutes.ts"
+export { isLoopbackHost, measureGauges } from "./health/HealthRoutes.ts"
 export * from "./health/HealthSettings.ts"
 export { StoreProbe } from "./health/HealthStatus.ts"
 export { authorizationsIn } from "./http/Exchange.ts"

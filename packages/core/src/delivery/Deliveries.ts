@@ -24,7 +24,7 @@ import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
 import type { MissingDelivery, MissingVerdict } from "./EventExplanation.ts"
 import { explainMissing, explainUnknownEvent } from "./EventExplanation.ts"
-import { policyOf } from "../model/RetryPolicy.ts"
+import { expiryOf, policyOf } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import type { Sentence, Sentences } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
@@ -174,10 +174,8 @@ export class Deliveries extends Context.Service<
       })
 
       /** When the event's lifetime ended; null for an event without a lifetime. */
-      const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
-        const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
-        return event === null || lifetime === null ? null : event.created_at + lifetime
-      }
+      const lifetimeEnd = (event: FoundDelivery["event"]): number | null =>
+        event === null ? null : expiryOf(policyOf(settings.retry, event.resource_type), event.created_at)
 
       const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
         const found = yield* store.find(id)

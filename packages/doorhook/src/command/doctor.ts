@@ -12,7 +12,7 @@ import {
   onOneLine,
   rootMessage
 } from "@doorhook/core"
-import { metadataPath } from "@doorhook/server"
+import { isLoopbackHost, metadataUrl } from "@doorhook/server"
 import { SecretBox } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect, Option, Result, Schema } from "effect"
@@ -221,9 +221,6 @@ const freeSpace = async (folder: string): Promise<number> => {
   return dirname(folder) === folder ? 0 : freeSpace(dirname(folder))
 }
 
-/** Whether a host is this machine itself. */
-const isLoopback = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[?::1\]?)$/.test(host)
-
 /** Checks the public URL, by the metadata that clients read there, and the proxies in front of the service. */
 const addressFindings = Effect.fnUntraced(function* ({
   host = "127.0.0.1",
@@ -231,7 +228,7 @@ const addressFindings = Effect.fnUntraced(function* ({
   trustedProxies = []
 }: ServeConfig) {
   if (publicUrl === undefined) {
-    return isLoopback(host)
+    return isLoopbackHost(host.includes(":") ? `[${host}]` : host)
       ? [ok("public URL", "not set: the address that the service listens on")]
       : [warn("public URL", `not set: links and tokens name ${host}. Give the address of clients with --public-url.`)]
   }
@@ -239,7 +236,7 @@ const addressFindings = Effect.fnUntraced(function* ({
   const isSecure = url.protocol === "https:"
   const hasProxy = trustedProxies.length > 0
   return [
-    isSecure || isLoopback(url.hostname)
+    isSecure || isLoopbackHost(url.hostname)
       ? yield* servedAt(publicUrl.replace(/\/+$/, ""))
       : warn("public URL", `${publicUrl} is not https: anybody on the way can read tokens`),
     isSecure && !hasProxy
@@ -258,8 +255,7 @@ const Issuer = Schema.Struct({ issuer: Schema.String })
 
 /** Compares the issuer in the metadata at a public URL with the URL (RFC 8414 section 3.3). */
 const servedAt = (publicUrl: string) => {
-  const { origin, pathname } = new URL(publicUrl)
-  const metadata = `${origin}${metadataPath}${pathname.replace(/\/$/, "")}`
+  const metadata = metadataUrl(publicUrl)
   return Effect.tryPromise(async (signal) => {
     const answer = await fetch(metadata, { signal, redirect: "manual" })
     return { status: answer.status, text: await answer.text() }

@@ -95,10 +95,10 @@ const isLoopbackAddress = (text: string): boolean =>
   })
 
 /**
- * Whether a `Host` header names this machine. If other names were allowed, a website could read metrics through a
- * browser on this machine (DNS rebinding).
+ * Whether a host, with or without a port, names this machine. If the `Host` header of a request for metrics could have
+ * other names, a website could read metrics through a browser on this machine (DNS rebinding).
  */
-const isLoopbackHost = (host: string): boolean => {
+export const isLoopbackHost = (host: string): boolean => {
   const [, name = ""] = /^(\[[\da-f:.]+\]|[a-z\d.-]+?)\.?(?::\d+)?$/i.exec(host) ?? []
   return name.toLowerCase() === "localhost" || isLoopbackAddress(name.replaceAll(/[[\]]/g, ""))
 }

@@ -29,8 +29,8 @@ export const ownPaths = [
 /** Prefixes of the paths of metadata that may have the path of the public URL appended. */
 export const metadataPrefixes = [`${metadataPath}/`, `${resourceMetadataPath}/`] as const
 
-/** The path of a URL, without a trailing slash. */
-const pathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, "")
+/** Returns the path of the public URL, under which the service is mounted; empty at the root. */
+export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")
 
 /**
  * Whether a path is for the metadata of the issuer or resource at a path below the public URL, with or without the
@@ -39,7 +39,7 @@ const pathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, "")
 const isMetadataOf = (path: string, metadata: string, below: string, publicUrl: string): boolean => {
   if (!path.startsWith(metadata)) return false
   const whole = path.replace(/\/$/, "")
-  return whole === metadata + below || whole === metadata + pathOf(publicUrl) + below
+  return whole === metadata + below || whole === metadata + prefixOf(publicUrl) + below
 }
 
 /** Whether a path is for the issuer's metadata (RFC 8414 section 3.1). */
@@ -49,9 +49,15 @@ export const isMetadataPath = (path: string, issuer: string): boolean => isMetad
 export const isResourceMetadataPath = (path: string, publicUrl: string): boolean =>
   isMetadataOf(path, resourceMetadataPath, apiPath, publicUrl)
 
+/** Returns the URL of metadata: its path comes before that of the public URL. */
+const metadataAt = (publicUrl: string, metadata: string): string =>
+  new URL(publicUrl).origin + metadata + prefixOf(publicUrl)
+
+/** Returns the URL of the issuer's metadata (RFC 8414 section 3.1). */
+export const metadataUrl = (publicUrl: string): string => metadataAt(publicUrl, metadataPath)
+
 /** Returns the URL of the API's metadata (RFC 9728 section 3.1). */
-export const resourceMetadataUrl = (publicUrl: string): string =>
-  new URL(publicUrl).origin + resourceMetadataPath + pathOf(publicUrl) + apiPath
+export const resourceMetadataUrl = (publicUrl: string): string => metadataAt(publicUrl, resourceMetadataPath) + apiPath
 
 /** Whether doorhook serves a target when its public URL is `publicUrl`. The query is ignored. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {

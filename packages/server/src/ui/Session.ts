@@ -11,6 +11,7 @@ import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { Cookies } from "effect/http"
 import type { Exchange } from "../http/Exchange.ts"
+import { prefixOf } from "../http/OwnPaths.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { isZone } from "./Texts.ts"
@@ -34,9 +35,6 @@ export const zoneOf = (x: Exchange): string | null => {
   const name = cookieOf(x, "doorhook_zone") ?? ""
   return /^[\w+/-]{1,64}$/.test(name) && isZone(name) ? name : null
 }
-
-/** Returns the path of the public URL, under which the service is mounted; empty at the root. */
-export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")
 
 /** Over https, adds the `__Host-` prefix, which keeps other hosts of the domain from setting the cookie. */
 const hostCookie = (publicUrl: string, name: string): string =>

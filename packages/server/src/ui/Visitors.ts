@@ -9,6 +9,7 @@ import type { Exchange } from "../http/Exchange.ts"
 import { readText } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
+import { prefixOf } from "../http/OwnPaths.ts"
 import type { Answer, Handler } from "../http/Route.ts"
 import { KeyGuard } from "../operator/OperatorKey.ts"
 import { PortalLinks } from "../operator/PortalLinks.ts"
@@ -24,7 +25,6 @@ import {
   linkSessionOf,
   makeFormTokens,
   makeSessions,
-  prefixOf,
   zoneOf
 } from "./Session.ts"
 import type { Language } from "./Texts.ts"
