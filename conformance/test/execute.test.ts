@@ -16,7 +16,7 @@ import type { Operation } from "../src/history/Operations.ts"
 import { carriers, retry, variations } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
-import { defaultCriteria, classify } from "../src/judgement/Criteria.ts"
+import { defaultCriteria, classify, restsOnTime } from "../src/judgement/Criteria.ts"
 import { acknowledge, answer, receiver, serialReceiver, socketReceiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
 import { executed, secret, services, settingOf, criteria } from "./support/setting.ts"
@@ -405,7 +405,7 @@ describe("a load", () => {
       assert.strictEqual(trace.attempts.length, 800)
       const [shortfall] = trace.shortfalls
       assert.deepInclude(shortfall, { op: 0, what: "connections", of: 800 })
-      const late = trace.attempts.filter(({ exchange }) => classify(exchange, wide) === "late")
+      const late = trace.attempts.filter(({ exchange }) => restsOnTime(classify(exchange, wide)))
       assert.isAtMost(800 - (shortfall?.done ?? 0), late.length, "without answers at the deadline")
     })
   )
