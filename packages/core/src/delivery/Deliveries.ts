@@ -137,11 +137,13 @@ export class Deliveries extends Context.Service<
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
     /**
      * Explains for each integration that may get an event, or for one, whether it got the event and why not. Without
-     * `integration`, the integrations of the event's building and tenants, at most `maxExplained`.
+     * `integration`, the integrations of the event's building and tenants, at most `maxExplained`. The sentences are for
+     * the given reader, by default an operator.
      */
     readonly explainEvent: (
       id: EventId,
-      integration?: IntegrationId
+      integration?: IntegrationId,
+      reader?: Reader
     ) => Effect.Effect<ExplainedEvent, IntegrationNotFound | StoreError>
     /** Succeeds once the deliveries are idle (`isIdle`). Checks in real time, even if a test moves the clock. */
     readonly idle: (options?: { readonly retries?: boolean }) => Effect.Effect<void, StoreError>
@@ -216,7 +218,8 @@ export class Deliveries extends Context.Service<
       const explainFor = Effect.fnUntraced(function* (
         event: Event,
         integration: Integration | null,
-        delivery: ListedDelivery | null
+        delivery: ListedDelivery | null,
+        reader?: Reader
       ): Effect.fn.Return<ReadonlyArray<ExplainedDelivery>, StoreError> {
         if (delivery === null) {
           if (integration === null) return []
@@ -224,7 +227,7 @@ export class Deliveries extends Context.Service<
           return [{ integration_id: integration.id, integration, delivery, verdict, why: [why] }]
         }
         const shown = yield* Effect.option(
-          Effect.catchTag(show(delivery.id), "DeliveryNotFound", () => Effect.fail(null))
+          Effect.catchTag(show(delivery.id, reader), "DeliveryNotFound", () => Effect.fail(null))
         )
         const why = Option.match(shown, { onNone: () => [], onSome: ({ explanation }) => explanation.why })
         const verdict = delivery.reason === "right_lost" ? "right_lost" : delivery.state
@@ -233,7 +236,8 @@ export class Deliveries extends Context.Service<
 
       const explainEvent = Effect.fnUntraced(function* (
         id: EventId,
-        only?: IntegrationId
+        only?: IntegrationId,
+        reader?: Reader
       ): Effect.fn.Return<ExplainedEvent, IntegrationNotFound | StoreError> {
         const chosen = only === undefined ? null : yield* integrations.find(only)
         const event = yield* store.findEvent(id)
@@ -254,7 +258,7 @@ export class Deliveries extends Context.Service<
         const readable = near.filter((one): one is Integration => !isUnreadable(one))
         const byId = new Map(readable.map((one) => [one.id, one]))
         const withDelivery = yield* Effect.forEach(sent, (one) =>
-          explainFor(event, byId.get(one.integration_id) ?? null, one)
+          explainFor(event, byId.get(one.integration_id) ?? null, one, reader)
         )
         const got = new Set(sent.map(({ integration_id }) => integration_id))
         const without = yield* Effect.forEach(

@@ -1,10 +1,12 @@
 /**
  * The directory on a host's own tables. SQLite and PostgreSQL give the same answers, with default and custom names.
  */
+import { BuildingId, Directory, TenantId, UserId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
 import type { HostDirectory, SqlDirectoryOptions } from "doorhook"
-import { Effect } from "effect"
+import { directoryOf } from "doorhook/effect"
+import { Effect, Redacted } from "effect"
 import { scrypt } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
@@ -100,6 +102,26 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await answersOf(sqlDirectory({ database })), expected)
     database.exec(own)
     assert.deepStrictEqual(await ownAnswersOf(sqlDirectory({ database, ...ownNames })), ownExpected)
+  })
+
+  it.effect("answers the Effect service, too", () => {
+    const database = new DatabaseSync(":memory:")
+    database.exec(standard)
+    return Effect.gen(function* () {
+      const directory = yield* Directory
+      const [ada, bob] = [UserId.make("1"), UserId.make("2")]
+      const [north, south] = [BuildingId.make(1), BuildingId.make(2)]
+      assert.deepStrictEqual(yield* directory.authenticate("ada", Redacted.make("correct horse")), { id: ada })
+      assert.isNull(yield* directory.authenticate("ada", Redacted.make("wrong")))
+      assert.deepStrictEqual(
+        [yield* directory.administers(ada, north), yield* directory.administers(ada, south)],
+        [true, false]
+      )
+      assert.isTrue(yield* directory.isTenant(bob, TenantId.make(101)))
+      assert.isFalse(yield* directory.isActive(UserId.make("9")))
+      assert.deepStrictEqual<unknown>(yield* directory.buildings(ada), expected.buildings)
+      assert.deepStrictEqual<unknown>(yield* directory.tenants(bob), expected.tenants)
+    }).pipe(Effect.provide(directoryOf(sqlDirectory({ database, client: known.client }))))
   })
 
   live("refuses ids that are not numbers when they are first used, and names the value and the rule", function* () {

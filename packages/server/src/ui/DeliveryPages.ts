@@ -10,10 +10,10 @@ import {
   DeliverySettings,
   DeliveryState,
   deliveryStates,
-  EventId,
   Explanation,
   formatDeliveryId,
   Html,
+  missingVerdicts,
   onOneLine,
   OperatorIntegrations,
   parseDeliveryId,
@@ -24,11 +24,15 @@ import type {
   Attempt,
   DeliveryId,
   DeliveryWithAttempts,
+  Event,
+  EventId,
+  ExplainedDelivery,
   IntegrationId,
   IntegrationWithHealth,
   ListedDelivery,
   ResourceType,
   ResourceTypeTable,
+  Scope,
   StoreError
 } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
@@ -43,6 +47,7 @@ import { pathOf } from "./Parts.ts"
 import { requestPanel } from "./Payload.ts"
 import type { Summarizer } from "./Summaries.ts"
 import { summaryOf, typeName } from "./Summaries.ts"
+import type { TextKey } from "./Texts.ts"
 
 /** Number of deliveries on a page. */
 const perPage = 25
@@ -51,7 +56,6 @@ const perPage = 25
 const mostResent = 25
 
 const isState = Schema.is(DeliveryState)
-const isEventId = Schema.is(EventId)
 
 /** The scope and the paths of a list of deliveries. */
 export interface ListOf {
@@ -156,15 +160,14 @@ ${
   }
 
   /**
-   * Returns the filter for a receiver that the visitor entered: the id of an event or an integration, or part of a name,
-   * a host or a client's name. `compared` is the number of compared integrations if there are more, otherwise null.
+   * Returns the filter for a receiver that the visitor entered: the id of an integration, or part of a name, a host or a
+   * client's name. `compared` is the number of compared integrations if there are more, otherwise null.
    */
   #receiverFilter(
     text: string,
     now: number
   ): Effect.Effect<{ readonly filter: Partial<Search>; readonly compared: number | null }, StoreError> {
     if (text === "") return Effect.succeed({ filter: {}, compared: null })
-    if (isEventId(text)) return Effect.succeed({ filter: { event_id: text }, compared: null })
     const id = Option.getOrNull(parseIntegrationId(text))
     if (id !== null) return Effect.succeed({ filter: { integrations: [id] }, compared: null })
     return Effect.map(this.#services.search.integrationsLike(text, now), ({ compared, found }) => ({
@@ -303,6 +306,55 @@ ${request}`
   }
 
   /**
+   * Makes the page that says for each integration whether it got an event, and why not. `mayRead` says whether the visitor
+   * may see what concerns a building or tenant.
+   */
+  eventPage(visit: Visit, id: EventId, mayRead: (scope: Scope) => boolean): PageEffect {
+    const { deliveries, labels } = this.#services
+    const { home, language, role } = visit
+    const { t } = language
+    return Effect.gen({ self: this }, function* () {
+      const { event, integrations, missing } = yield* deliveries.explainEvent(id, undefined, role)
+      const place = role === "operator" ? "/deliveries" : ""
+      if (event === null || !scopesOf(event).some(mayRead)) {
+        const why = missing === null || role === "owner" ? t("unknown_event") : language.say([missing.why])
+        const body = Html.template`<h1>${t("unknown_event_title")}</h1>
+<p class="mono">${id}</p>
+${Parts.alert(why)}`
+        return { title: t("unknown_event_title"), place, status: 404, body }
+      }
+      let doors = noDoors
+      const rows: Array<ReadonlyArray<Html.Part>> = []
+      for (const { delivery, integration, integration_id, verdict, why } of integrations) {
+        if (integration === null ? role === "owner" : !mayRead(integration.scope)) continue
+        const found = integration === null ? null : yield* labels.of(visit, integration)
+        if (found !== null && doors.size === 0) doors = found.place.doors
+        const path = pathOf(visit, integration_id)
+        const word = Parts.badge(verdict, t(verdictKey(verdict)))
+        rows.push([
+          integration === null || found === null
+            ? t("deleted_integration")
+            : Html.template`<a href="${home}${path}">${nameOf(integration)}</a><span class="under">${found.place.name}</span>`,
+          delivery === null
+            ? word
+            : Html.template`<a href="${home}${role === "operator" ? "" : path}/deliveries/${formatDeliveryId(delivery.id)}">${word}</a>`,
+          language.say(why)
+        ])
+      }
+      const title = summaryOf(language, this.#services, event, doors)
+      const columns = [t("integration"), t("state"), t("why")]
+      return {
+        title,
+        place,
+        refresh: 5,
+        body: Html.template`${Parts.heading(title, Html.template`<span class="mono">${id}</span>`, Html.nothing)}
+<section class="panel" aria-labelledby="who"><h2 id="who">${t("who_got_it")}</h2>
+${Parts.table(t("who_got_it"), columns, rows, t("nobody_got_it"))}</section>`
+      }
+    })
+  }
+
+  /**
    * Sends deliveries again and returns their number. Skips deliveries whose integration is disabled or deleted, and
    * those that retention has deleted in the meantime. Fails if all are skipped.
    */
@@ -336,6 +388,20 @@ ${request}`
 }
 
 const noDoors: Place["doors"] = new Map()
+
+/** Returns the building and the tenants that an event is about. */
+const scopesOf = ({ building_id, tenant_ids }: Event): ReadonlyArray<Scope> => [
+  { type: "building", id: building_id },
+  ...tenant_ids.map((id) => ({ type: "tenant", id }) as const)
+]
+
+const isVerdictOfMissing = Schema.is(Schema.Literals(missingVerdicts))
+
+/** Returns the text for whether an integration got an event. */
+const verdictKey = (verdict: ExplainedDelivery["verdict"]): TextKey => {
+  if (isVerdictOfMissing(verdict)) return `verdict_${verdict}`
+  return verdict === "right_lost" ? "reason_right_lost" : `state_${verdict}`
+}
 
 /** Returns when the next attempt is due, or why there is none. */
 const nextOf = (visit: Visit, { next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
@@ -445,7 +511,13 @@ const statusPanel = (
         Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${Parts.ago({ home, language, ...visit }, due)})`}`
       ],
       [t("integration"), receiver],
-      ["webhook-id", Html.template`<span class="mono">${event_id}</span>`],
+      [
+        "webhook-id",
+        // The holder of a link may see one integration, and the page of an event is about all.
+        visit.link === null
+          ? Html.template`<a class="mono" href="${home}/events/${event_id}">${event_id}</a>`
+          : Html.template`<span class="mono">${event_id}</span>`
+      ],
       [t("created"), Parts.at(language, created_at)],
       reason === null ? null : [t("reason"), t(`reason_${reason}`)]
     ])

@@ -5,7 +5,6 @@
 import type {
   DeliveryFilter,
   EventExcerpt,
-  EventId,
   IntegrationId,
   ListedDelivery,
   ResourceType,
@@ -38,7 +37,6 @@ const surveyChunk = 1_000
 export interface Search {
   readonly states?: DeliveryFilter["states"]
   readonly integrations?: ReadonlyArray<IntegrationId>
-  readonly event_id?: EventId
   readonly resource_type?: ResourceType
   /** An id or a text in the event's data. Only the beginning of long data is searched. */
   readonly text?: string
@@ -102,12 +100,11 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
   })
 
   /** Reads the next deliveries, with the filters that the store supports. */
-  const read = ({ event_id, integrations: of, states }: Search, after: DeliveryId | undefined, limit: number) => {
+  const read = ({ integrations: of, states }: Search, after: DeliveryId | undefined, limit: number) => {
     const filter = {
       order: "newest",
       limit,
       ...(states !== undefined && { states }),
-      ...(event_id !== undefined && { event_id }),
       ...(after !== undefined && { after })
     } as const
     if (of === undefined || of.length > mostIntegrations) return deliveries.list(filter)

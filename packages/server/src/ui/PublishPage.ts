@@ -69,7 +69,7 @@ ${above}<section class="panel" aria-label="${t("publish")}">${Parts.form(visit, 
   }
 
   /**
-   * Publishes the event and redirects to its deliveries. If the event is refused or gets a hint, shows the form again.
+   * Publishes the event and redirects to its page. If the event is refused or gets a hint, shows the form again.
    */
   const publish = (visit: Visit, fields: URLSearchParams) =>
     Effect.gen(function* () {
@@ -87,8 +87,7 @@ ${above}<section class="panel" aria-label="${t("publish")}">${Parts.form(visit, 
       const { events, hints = [] } = yield* call(eventOperations.publish, { body })
       const [event] = events
       if (event !== undefined && hints.length === 0) {
-        const query = new URLSearchParams({ find: event.id }).toString()
-        return seeOther(Parts.after(`${visit.home}/deliveries?${query}`, "published", event.deliveries))
+        return seeOther(Parts.after(`${visit.home}/events/${event.id}`, "published", event.deliveries))
       }
       return page(visit, entered, Html.template`<p class="notice" role="status" lang="en">${hints.join(" ")}</p>\n`)
     }).pipe(

@@ -7,6 +7,7 @@
  */
 import type { Actor, DeliveryId, IntegrationWithHealth } from "@doorhook/core"
 import {
+  EventId,
   formatDeliveryId,
   makeMinuteCounter,
   OperatorIntegrations,
@@ -14,7 +15,7 @@ import {
   IntegrationNotFound,
   storeTime
 } from "@doorhook/core"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import { readText } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
@@ -24,7 +25,7 @@ import { ClientPages } from "./ClientPages.ts"
 import { deliveriesIn, DeliveryPages } from "./DeliveryPages.ts"
 import { makeSearch } from "./DeliverySearch.ts"
 import { makeFigures } from "./Figures.ts"
-import { IntegrationPages } from "./IntegrationPages.ts"
+import { IntegrationPages, keyOf } from "./IntegrationPages.ts"
 import { makeLabels } from "./Labels.ts"
 import { liveScript, makePages, seeOther } from "./Page.ts"
 import { NotificationPages } from "./NotificationPages.ts"
@@ -91,7 +92,7 @@ class Ui {
   }
 
   #operatorRoutes(): ReadonlyArray<Route> {
-    const { clients, integration, notifications, overview, publish, script, visitors } = this.#of
+    const { clients, deliveries, integration, notifications, overview, publish, script, visitors } = this.#of
     const get = (path: string, run: Run) => this.#operatorRoute("GET", path, run)
     const post = (path: string, run: Run) => this.#operatorRoute("POST", path, run)
     const face = this.#face("operator")
@@ -103,6 +104,9 @@ class Ui {
       get("/deliveries", (visit) => this.#allDeliveries(visit)),
       post("/deliveries/resend", (visit, fields) => this.#resendAny(visit, fields)),
       get("/deliveries/:delivery", (visit) => this.#anyDelivery(visit)),
+      get("/events/:event", (visit) =>
+        Effect.flatMap(eventOf(visit), (id) => deliveries.eventPage(visit, id, () => true))
+      ),
       get("/integrations", (visit) => integration.listPage(visit)),
       get(
         "/integrations/:id",
@@ -138,7 +142,11 @@ class Ui {
       post("/sign-out", (visit) => visitors.signOut(visit)),
       get(
         "",
-        ofOwner((visit, actor) => integration.ownerPage(visit, actor))
+        ofOwner((visit, actor) => toEventOf(visit) ?? integration.ownerPage(visit, actor))
+      ),
+      get(
+        "/events/:event",
+        ofOwner((visit, actor) => this.#ownEvent(visit, actor))
       ),
       get(
         "/new",
@@ -311,11 +319,21 @@ class Ui {
 
   // Deliveries.
 
-  /** Lists deliveries. A search for the id of a delivery redirects to that delivery. */
+  /** Shows an event to an owner: their own integrations only, and only an event of their buildings and tenants. */
+  #ownEvent(visit: Visit, actor: Actor): PageEffect {
+    const { deliveries, labels } = this.#of
+    return Effect.gen(function* () {
+      const id = yield* eventOf(visit)
+      const own = new Set((yield* labels.placesOf(visit.language, actor)).map(({ scope }) => keyOf(scope)))
+      return yield* deliveries.eventPage(visit, id, (scope) => own.has(keyOf(scope)))
+    })
+  }
+
+  /** Lists deliveries. A search for the id of an event or a delivery redirects to its page. */
   #allDeliveries(visit: Visit): PageEffect {
     const wanted = Option.getOrNull(parseDeliveryId((visit.query.get("find") ?? "").trim()))
     return wanted === null
-      ? this.#of.deliveries.listPage(visit)
+      ? (toEventOf(visit) ?? this.#of.deliveries.listPage(visit))
       : Effect.succeed(seeOther(`${visit.home}/deliveries/${formatDeliveryId(wanted)}`))
   }
 
@@ -361,6 +379,16 @@ class Ui {
       )
     )
   }
+}
+
+const decodeEventId = Schema.decodeUnknownOption(EventId)
+
+const eventOf = (visit: Visit) => pathId(visit.params, "event", decodeEventId, "an event (evt_...)")
+
+/** Redirects a search for the id of an event to its page. Returns null for another search. */
+const toEventOf = ({ home, query }: Visit): PageEffect | null => {
+  const id = Option.getOrNull(decodeEventId((query.get("find") ?? "").trim()))
+  return id === null ? null : Effect.succeed(seeOther(`${home}/events/${id}`))
 }
 
 const deliveryOf = (visit: Visit) => pathId(visit.params, "delivery", parseDeliveryId, "a delivery (dlv_...)")

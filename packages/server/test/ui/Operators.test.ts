@@ -114,9 +114,9 @@ const pages = [
 
 describe("an operator's pages", () => {
   onServer("run only the service's own script, can't be framed or cached, and leak nothing", function* () {
-    yield* published(1)
+    const { event } = yield* published(1)
     const { browser } = yield* operatorSignedIn
-    for (const path of pages) {
+    for (const path of [...pages, `/console/events/${event}`]) {
       const page = yield* browser.get(path)
       assert.strictEqual(page.status, 200, path)
       const policy = (page.headers.get("content-security-policy") ?? "").split("; ")
@@ -205,7 +205,7 @@ describe("an operator's pages", () => {
       call("POST", "/operator/events", { as, body: { resource_type, action: "create", building_id: 1, data } })
     yield* publish("access_log")
     yield* TestClock.adjust("1 hour")
-    const ring = yield* publish("call")
+    yield* publish("call")
     yield* publish("access_log")
     const { browser } = yield* operatorSignedIn
     const found = (query: Readonly<Record<string, string>>) =>
@@ -216,7 +216,6 @@ describe("an operator's pages", () => {
     assert.deepStrictEqual(yield* found({ find: "CRM.example" }), ["dlv_2"])
     assert.deepStrictEqual(yield* found({ find: "nobody.example" }), [])
     assert.deepStrictEqual(yield* found({ find: "1" }), ["dlv_3", "dlv_1"])
-    assert.deepStrictEqual(yield* found({ find: ring.textAt("/events/0/id") }), ["dlv_2"])
     assert.deepStrictEqual(yield* found({ type: "access_log" }), ["dlv_3", "dlv_1"])
     assert.deepStrictEqual(yield* found({ state: "delivered" }), [])
     assert.deepStrictEqual(yield* found({ state: "pending", until: "2026-03-02T07:30" }), ["dlv_1"])
@@ -443,6 +442,33 @@ describe("an operator's pages", () => {
     assert.strictEqual((yield* browser.post(page, `${path}/rotate`, {})).status, 404)
   })
 
+  onServer("say on the page of an event which integrations got it, and why others did not", function* () {
+    const { event, integration } = yield* published(1)
+    yield* attempt("bad_status", "exhausted")
+    const bindings = [{ resource_type: "call", actions: ["create"] }]
+    const body = document({ bindings, name: "Rings only" })
+    const unbound = (yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body })).textAt("/data/id")
+    const { browser } = yield* operatorSignedIn
+    const found = yield* browser.get(`/console/deliveries?find=${event}`)
+    assert.strictEqual(found.headers.get("location"), `/console/events/${event}`)
+    const page = yield* browser.follow(found)
+    assert.strictEqual(page.status, 200)
+    assert.match(
+      page.text,
+      new RegExp(`href="/console/integrations/${integration}".*exhausted.*The receiver answered 500`, "s")
+    )
+    assert.match(
+      page.text,
+      new RegExp(`href="/console/integrations/${unbound}">Rings only<.*event not chosen.*only to call`, "s")
+    )
+    const delivery = yield* browser.get("/console/deliveries/dlv_1")
+    assert.include(delivery.text, `href="/console/events/${event}"`)
+    const unknown = yield* browser.get(`/console/events/evt_${"0".repeat(29)}`)
+    assert.strictEqual(unknown.status, 404)
+    assert.match(alertIn(unknown), /No event evt_0+ was published here/)
+    assert.strictEqual((yield* browser.get("/console/events/evt_1")).status, 404)
+  })
+
   onServer("register, rotate and remove clients, and revoke grants; only that answer has the secret", function* () {
     const { browser } = yield* operatorSignedIn
     const page = yield* browser.get("/console/clients")
@@ -475,7 +501,8 @@ describe("an operator's pages", () => {
       data: `{"id":12345678901234567890}`
     }
     const done = yield* browser.post(page, "/console/publish", fields)
-    assert.match(done.headers.get("location") ?? "", /^\/console\/deliveries\?find=evt_\w+&done=published&n=1$/)
+    assert.match(done.headers.get("location") ?? "", /^\/console\/events\/evt_\w+\?done=published&n=1$/)
+    assert.include((yield* browser.follow(done)).text, "Published. Deliveries: 1")
     const [delivery] = yield* (yield* DeliveryStore).list({ limit: 1 })
     const shown = yield* browser.get(`/console/deliveries/dlv_${delivery?.id}`)
     assert.include(shown.text, "12345678901234567890")

@@ -112,6 +112,40 @@ describe("an owner", () => {
     assert.strictEqual((yield* browser.post(page, `${own}/resend`, { delivery: "dlv_2" })).status, 404)
   })
 
+  onServer("sees on the page of an event their own integrations, and no event of others", function* () {
+    const { event, integration } = yield* published(1)
+    yield* attempt("blocked_address", "exhausted", false, null, "10.0.0.7 is private")
+    const body = document({ name: "Neighbour" })
+    const created = yield* call("POST", "/v4/tenants/102/integrations", { as: "other", body })
+    const foreign = created.textAt("/data/id")
+    const { browser } = yield* ownerSignedIn("admin")
+    const found = yield* browser.get(`/portal?find=${event}`)
+    assert.strictEqual(found.headers.get("location"), `/portal/events/${event}`)
+    const page = yield* browser.follow(found)
+    assert.match(page.text, new RegExp(`href="/portal/${integration}".*/portal/${integration}/deliveries/dlv_1`, "s"))
+    assert.notInclude(page.text, "10.0.0.7")
+    assert.include(page.text, "ask the operator of this service to allow this one")
+    const delivery = yield* browser.get(`/portal/${integration}/deliveries/dlv_1`)
+    assert.include(delivery.text, `href="/portal/events/${event}"`)
+    // An event of a building and of one of its tenants: each owner sees their own integration.
+    const both = { resource_type: "access_log", action: "create", building_id: 1, tenant_ids: [102], data: {} }
+    const shared = (yield* call("POST", "/operator/events", { as, body: both })).textAt("/events/0/id")
+    const neighbour = yield* ownerSignedIn("other")
+    const theirs = yield* neighbour.browser.get(`/portal/events/${shared}`)
+    assert.include(theirs.text, `href="/portal/${foreign}">Neighbour<`)
+    assert.notInclude(theirs.text, `href="/portal/${integration}"`)
+    const ours = yield* browser.get(`/portal/events/${shared}`)
+    assert.notInclude(ours.text, "Neighbour")
+    assert.include(ours.text, `href="/portal/${integration}"`)
+    // An event of others looks like one that does not exist.
+    const [hidden, unknown] = [event, `evt_${"0".repeat(29)}`].map((id) => `/portal/events/${id}`)
+    const answers = [yield* neighbour.browser.get(hidden ?? ""), yield* neighbour.browser.get(unknown ?? "")]
+    assert.deepStrictEqual(
+      answers.map((answer) => [answer.status, alertIn(answer).slice(0, 48)]),
+      Array.from(answers, () => [404, "Your buildings and units have no event with this"])
+    )
+  })
+
   onServer(
     "adds an integration once, is shown its secret once, and is shown the problems of an invalid one",
     function* () {

@@ -1,7 +1,9 @@
 /**
  * Rules for `DeliveryStore.list`, `events` and `summary`.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { Deliveries } from "../../delivery/Deliveries.ts"
+import { DeliverySettings } from "../../delivery/DeliverySettings.ts"
 import type { Delivery } from "../../model/Delivery.ts"
 import { deliveryStates } from "../../model/Delivery.ts"
 import type { Event } from "../../model/Event.ts"
@@ -12,6 +14,7 @@ import type { ResourceType } from "../../model/ResourceType.ts"
 import type { DeliveryFilter, EventPart, ListedDelivery } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore, excerptChars, latencyClassOf } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
+import { WakeSignal } from "../../ports/WakeSignal.ts"
 import {
   attemptsOf,
   building,
@@ -82,6 +85,9 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
     .toSorted((a, b) => (filter.order === "newest" ? b.id - a.id : a.id - b.id))
     .slice(0, filter.limit)
 
+/** Builds the service that explains events over the store of the case. */
+const explaining = Deliveries.layer.pipe(Layer.provide([DeliverySettings.layer(), WakeSignal.layerLocal]))
+
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
     name: "an event is found by its id, with all its data, until it is purged",
@@ -94,6 +100,39 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("unknown", yield* store.findEvent(eventId(9)), null)
       yield* store.purge({ before: start + 1, now: start + 1, after: 0, limit: 100 })
       yield* expectEqual("purged", yield* store.findEvent(eventId(1)), null)
+    })
+  },
+  {
+    name: "the explanation of an event names each integration of its building and tenants, and a lost right",
+    run: Effect.gen(function* () {
+      const unbound = [{ resource_type: "call", actions: ["create"] }]
+      const sent = yield* createIntegration()
+      const lost = yield* createIntegration({ scope: tenant(3) })
+      const other = yield* createIntegration({ bindings: unbound })
+      const elsewhere = yield* createIntegration({ scope: building(2) })
+      const event = newEvent(1, { tenant_ids: [TenantId.make(3)] })
+      const [, ended] = yield* enqueue(record(event, sent, lost))
+      const leased = yield* claim(start)
+      yield* settle(
+        start,
+        ...leased.map((one) =>
+          one.id === ended
+            ? settlement(one, { state: "cancelled", reason: "right_lost", attempt: null })
+            : settlement(one)
+        )
+      )
+      const explained = Effect.fnUntraced(function* (...asked: Parameters<Deliveries["Service"]["explainEvent"]>) {
+        const { integrations } = yield* (yield* Deliveries).explainEvent(...asked)
+        return integrations.map(({ integration_id, verdict }) => [integration_id, verdict])
+      }, Effect.provide(explaining))
+      yield* expectEqual("all", yield* explained(event.id), [
+        [sent.id, "delivered"],
+        [lost.id, "right_lost"],
+        [other.id, "no_binding"]
+      ])
+      yield* expectEqual("one", yield* explained(event.id, lost.id), [[lost.id, "right_lost"]])
+      yield* expectEqual("elsewhere", yield* explained(event.id, elsewhere.id), [[elsewhere.id, "other_building"]])
+      yield* expectEqual("unknown", yield* explained(eventId(9)), [])
     })
   },
   {

@@ -352,6 +352,22 @@ const table = {
     "Only the first {n} integrations were compared. To find deliveries to another integration, search for its number.",
     "Verglichen wurden nur die ersten {n} Integrationen. Zustellungen an eine andere finden Sie mit deren Nummer."
   ],
+  unknown_event_title: ["No such event", "Kein solches Ereignis"],
+  unknown_event: [
+    "Your buildings and units have no event with this id. If it is old, the service may have deleted it.",
+    "Ihre Gebäude und Einheiten haben kein Ereignis mit dieser Kennung. Ist es alt, kann der Dienst es gelöscht haben."
+  ],
+  who_got_it: ["Integrations and this event", "Integrationen und dieses Ereignis"],
+  nobody_got_it: [
+    "No integration exists where this event happened, so it was sent to none.",
+    "Wo dieses Ereignis geschah, gibt es keine Integration. Es wurde an keine gesendet."
+  ],
+  verdict_never_published: ["never published", "nie veröffentlicht"],
+  verdict_no_longer_retained: ["no longer kept", "nicht mehr aufbewahrt"],
+  verdict_created_later: ["created later", "später angelegt"],
+  verdict_other_building: ["other building", "anderes Gebäude"],
+  verdict_no_binding: ["event not chosen", "Ereignis nicht gewählt"],
+  verdict_changed_later: ["changed later", "später geändert"],
   deleted_integration: ["deleted integration", "gelöschte Integration"],
   all_deliveries: ["All deliveries", "Alle Zustellungen"],
   why: ["Why", "Warum"],
