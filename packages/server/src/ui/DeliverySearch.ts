@@ -12,7 +12,7 @@ import type {
   IntegrationWithHealth,
   UnreadableIntegration
 } from "@doorhook/core"
-import { Deliveries, DeliveryId, DeliveryStore, isUnreadable, OperatorIntegrations } from "@doorhook/core"
+import { Deliveries, DeliveryId, DeliveryStore, inTurn, isUnreadable, OperatorIntegrations } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import type { LabelMaker } from "./Labels.ts"
 import { hostOf, nameOf } from "./Labels.ts"
@@ -139,7 +139,7 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
     const isSparse = resource_type !== undefined || text !== undefined || (of?.length ?? 0) > mostIntegrations
     const size = isSparse ? chunk : limit + 1
     for (let seen = 0; seen < mostRead;) {
-      const rows = yield* read(search, after, size)
+      const rows = yield* inTurn(read(search, after, size))
       const recent = since === undefined ? rows : rows.filter(({ created_at }) => created_at >= since)
       for (const row of yield* withExcerpts(recent.filter(isWanted))) {
         if (!contains(row.excerpt?.data ?? "")) continue
@@ -163,10 +163,9 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
     const found: Array<IntegrationWithHealth> = []
     let after: IntegrationId | 0 = 0
     for (let looked = 0; looked < mostSurveyed; looked += surveyChunk) {
-      const page: ReadonlyArray<IntegrationWithHealth | UnreadableIntegration> = yield* integrations.list({
-        after,
-        limit: surveyChunk
-      })
+      const page: ReadonlyArray<IntegrationWithHealth | UnreadableIntegration> = yield* inTurn(
+        integrations.list({ after, limit: surveyChunk })
+      )
       for (const one of page) {
         after = isUnreadable(one) ? one.id : one.integration.id
         if (!isUnreadable(one) && (yield* isLike(one, text, now))) found.push(one)
@@ -193,13 +192,15 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
   ) {
     let n = 0
     for (let after: DeliveryId | undefined; ;) {
-      const rows: ReadonlyArray<ListedDelivery> = yield* deliveries.list({
-        integration_id,
-        states,
-        order: "newest",
-        limit: chunk,
-        ...(after !== undefined && { after })
-      })
+      const rows: ReadonlyArray<ListedDelivery> = yield* inTurn(
+        deliveries.list({
+          integration_id,
+          states,
+          order: "newest",
+          limit: chunk,
+          ...(after !== undefined && { after })
+        })
+      )
       const recent = rows.filter(({ created_at }) => created_at >= since)
       n += recent.length
       after = rows.at(-1)?.id

@@ -1,4 +1,5 @@
 import { DeliveryStore, IntegrationId, IntegrationStore, ServiceKey, Signature } from "@doorhook/core"
+import { unescapeHtml } from "@doorhook/testkit/HtmlForm"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -269,6 +270,20 @@ describe("an operator's pages", () => {
     assert.include(alertIn(refused), "dlv_99")
     const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
     assert.deepStrictEqual(states, ["pending", "exhausted"])
+  })
+
+  onServer("continue a search of the data that has read its limit of deliveries", function* () {
+    yield* published(1)
+    const body = Array.from({ length: 1_000 }, () => ({ ...accessLog, data: { id: 2 } }))
+    for (let n = 0; n < 5; n++) yield* call("POST", "/operator/events", { as, body })
+    const { browser } = yield* operatorSignedIn
+    const first = yield* browser.get("/console/deliveries?find=1&text=1")
+    assert.match(first.text, /The search went back to/)
+    assert.notInclude(first.text, `value="dlv_1"`)
+    const older = /href="([^"]*after=dlv_[^"]*)"/.exec(first.text)?.[1] ?? ""
+    const second = yield* browser.get(unescapeHtml(older))
+    assert.include(second.text, `value="dlv_1"`)
+    assert.notMatch(second.text, /The search went back to/)
   })
 
   onServer("say if a search by host has not compared all integrations", function* () {

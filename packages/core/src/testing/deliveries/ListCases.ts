@@ -12,10 +12,11 @@ import type { Scope } from "../../model/Integration.ts"
 import { JsonText } from "../../model/JsonText.ts"
 import type { ResourceType } from "../../model/ResourceType.ts"
 import type { DeliveryFilter, EventPart, ListedDelivery } from "../../ports/DeliveryStore.ts"
-import { DeliveryStore, excerptChars, latencyClassOf } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars, latencyBounds, latencyClassOf } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import { WakeSignal } from "../../ports/WakeSignal.ts"
 import {
+  attempt,
   attemptsOf,
   building,
   claim,
@@ -246,6 +247,13 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { a, b } = yield* everyState
+      const durations = latencyBounds.flatMap((bound) => [bound, bound + 1])
+      yield* enqueue(...records(30, 29 + durations.length, b))
+      const timed = (yield* claim(start, { limit: 100 })).filter(({ event }) => event.id >= eventId(30))
+      yield* settle(
+        start + 1,
+        ...timed.map((one, n) => settlement(one, { attempt: attempt(1, { duration_ms: durations[n] ?? 0 }) }))
+      )
       const later = newEvent(20, { created_at: start + 70_000 })
       yield* enqueue({ event: later, deliveries: [pending(a, later)] })
       const all = yield* store.list({ limit: 1_000 })
