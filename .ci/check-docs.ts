@@ -2,7 +2,6 @@
  * Checks every code block of the documentation: type-checks TypeScript against the sources, parses JSON and YAML, and
  * compares commands with their help. Skips a block whose opening fence contains `unchecked`. Also checks that the index
  * and the sidebar link to every page, and that links between pages lead to existing files and headings.
- * docs/dependencies.md must list exactly the packages that the package.json files declare.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -185,25 +184,6 @@ for (const page of pages) {
     }
   }
 }
-
-// Dependencies.
-const manifests = ["package.json", "{packages/*,simulator,conformance,docs}/package.json"].flatMap((pattern) =>
-  globSync(pattern, { cwd: root })
-)
-const declared = new Set(
-  manifests
-    .map((path) => JSON.parse(readFileSync(join(root, path), "utf8")))
-    .flatMap(({ dependencies = {}, devDependencies = {}, peerDependencies = {} }) =>
-      Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies })
-    )
-    .filter((name) => !/^(@doorhook\/.*|doorhook)$/.test(name))
-)
-const dependencyRows = readFileSync(join(root, "docs/dependencies.md"), "utf8").matchAll(/^\| (`[^|]+) \|/gm)
-const explained = new Set(
-  [...dependencyRows].flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name))
-)
-for (const name of declared) if (!explained.has(name)) problems.push(`docs/dependencies.md: ${name} is missing`)
-for (const name of explained) if (!declared.has(name)) problems.push(`docs/dependencies.md: nothing depends on ${name}`)
 
 process.stdout.write(`${blocks.length} code blocks in ${pages.length} pages\n`)
 if (problems.length > 0) {

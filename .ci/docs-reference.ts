@@ -1,6 +1,6 @@
 /**
  * Writes the generated parts of the documentation from the code: the reference of settings, HTTP, error codes and
- * metrics, the JSON Schema of scenario files, and the bands of the simulator's checks. They are committed. `--check`
+ * metrics, the alerts, the JSON Schema of scenario files, and the bands of the simulator's checks. They are committed. `--check`
  * writes nothing and fails if a file is out of date.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
@@ -15,6 +15,7 @@ import {
 } from "@doorhook/server"
 import { createDoorhook } from "doorhook"
 import { Schema } from "effect"
+import { parse } from "yaml"
 import { domainPage, requirementsPage } from "./requirements-page.ts"
 import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
 import { sharedSettings } from "../packages/doorhook/src/config/SharedSettings.ts"
@@ -82,7 +83,7 @@ const writeSettings = (): void => {
       )
     ),
     "## Settings that must agree",
-    `Processes that deliver from one PostgreSQL database must have the same ${inWords(agreed)}, and the same kind of directory. [A process that differs](../operations.md#settings-differ) sends nothing. Settings that concern only requests may differ, and these:`,
+    `Processes that deliver from one PostgreSQL database must have the same ${inWords(agreed)}, and the same kind of directory. [A process that differs](../scale-out.md#settings-that-must-agree) sends nothing. Settings that concern only requests may differ, and these:`,
     table(["setting", "may differ because"], free),
     "## `doorhook serve` only",
     table(
@@ -231,6 +232,41 @@ const writeRunning = async (): Promise<void> => {
   await doorhook.close()
 }
 
+// Alerts: the rules for Prometheus.
+const Rules = Schema.Struct({
+  groups: Schema.Array(
+    Schema.Struct({
+      rules: Schema.Array(
+        Schema.Struct({
+          alert: Schema.String,
+          labels: Schema.Struct({ severity: Schema.String }),
+          annotations: Schema.Struct({ description: Schema.String, runbook: Schema.String })
+        })
+      )
+    })
+  )
+})
+
+const writeAlerts = (): void => {
+  const { groups } = Schema.decodeUnknownSync(Rules)(parse(read("docs/prometheus-rules.yaml")))
+  write(
+    "alerts",
+    "Alerts",
+    "The alerts of `docs/prometheus-rules.yaml`. [Monitoring](../operations.md#monitoring) says how to use the file.",
+    table(
+      ["alert", "severity", "meaning", "do"],
+      groups
+        .flatMap(({ rules }) => rules)
+        .map(({ alert, annotations, labels }) => [
+          code(alert),
+          labels.severity,
+          cell(annotations.description),
+          `[${(annotations.runbook.split("#")[1] ?? "").replaceAll("-", " ")}](${annotations.runbook.replace("docs/", "../")})`
+        ])
+    )
+  )
+}
+
 // Scenario files: the JSON Schema, for editors.
 const writeSchema = (): void => {
   const kept: ReadonlyArray<string> = [sourceKey, "pattern", "minimum", "maximum"]
@@ -273,6 +309,7 @@ const writeBands = (): void => {
 writeSettings()
 writeErrors()
 await writeRunning()
+writeAlerts()
 writeSchema()
 writeBands()
 writePart(
@@ -281,7 +318,7 @@ writePart(
   "<!-- end of data -->",
   domainPage()
 )
-files.set("docs/requirements.md", requirementsPage())
+files.set("docs/reference/requirements.md", requirementsPage())
 
 const stale = [...files].filter(([name, text]) => !existsSync(join(root, name)) || read(name) !== text)
 if (!process.argv.includes("--check")) {

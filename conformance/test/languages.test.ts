@@ -12,7 +12,6 @@ import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { text } from "node:stream/consumers"
@@ -160,11 +159,6 @@ const tried = Effect.fnUntraced(function* ({ build, folder, run: command }: Exam
     ...setting
   })
 }, Effect.scoped)
-
-it("the page shows one of them in full", () => {
-  const page = readFileSync(fileURLToPath(new URL("../../docs/write-a-receiver.md", import.meta.url)), "utf8")
-  assert.include(page, `\`\`\`python\n${readFileSync(join(examples, "flask/receiver.py"), "utf8")}\`\`\``)
-})
 
 const probed = (database: string, id: string): string =>
   spawnSync("sh", [join(examples, "count.sh")], {

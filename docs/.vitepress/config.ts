@@ -20,44 +20,39 @@ const sidebar = [
     text: "Put it into a backend",
     items: pages(
       ["Embed it", "embed"],
-      ["Your own tables", "own-tables"],
+      ["Examples", "examples/README"],
+      ["Users, buildings and rights", "own-tables"],
+      ["Publish events", "publishing"],
       ["Protect your own API", "protect-your-api"],
       ["Test your app", "test-your-app"],
-      ["Use it from Effect", "from-effect"],
-      ["Examples", "examples/README"],
-      ["Migrate from your own sender", "coming-from-your-own"]
+      ["Use it from Effect", "from-effect"]
     )
   },
   {
     text: "Run it",
     items: pages(
-      ["The service", "service"],
-      ["Console", "console"],
-      ["Deploy", "deploy"],
-      ["Scale out", "scale-out"],
-      ["Monitoring", "observability"],
+      ["The service and its commands", "service"],
+      ["Console and portal", "console"],
+      ["Deploy and scale out", "scale-out"],
       ["When something fails", "operations"],
-      ["Rotate secrets", "rotate-secrets"],
-      ["Back up and restore", "backup"]
+      ["Back up, rotate, upgrade", "maintenance"]
     )
   },
   {
     text: "Receive",
     items: pages(
-      ["Receiving webhooks", "receiving"],
-      ["Write a receiver", "write-a-receiver"],
-      ["Test a receiver", "test-a-receiver"],
       ["Guide for third parties", "third-party"],
-      ["Requirements of a receiver", "requirements"]
+      ["Receive webhooks", "receiving"],
+      ["Test a receiver", "test-a-receiver"]
     )
   },
   {
     text: "Simulate",
-    items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"], ["Outages", "outages"])
+    items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"])
   },
   {
     text: "Rely on it",
-    items: pages(["Guarantees", "guarantees"], ["Security", "security"], ["Versions", "versioning"])
+    items: pages(["Guarantees", "guarantees"], ["Security", "security"])
   },
   {
     text: "Reference",
@@ -66,6 +61,8 @@ const sidebar = [
       ["HTTP", "reference/http"],
       ["Error codes", "reference/errors"],
       ["Metrics", "reference/metrics"],
+      ["Alerts", "reference/alerts"],
+      ["Requirements of a receiver", "reference/requirements"],
       ["API", "reference/api/README"]
     )
   },
@@ -73,14 +70,10 @@ const sidebar = [
     text: "Project",
     collapsed: true,
     items: pages(
+      ["Contributing", "CONTRIBUTING"],
       ["Architecture", "architecture"],
       ["Decisions", "decisions"],
-      ["Glossary", "glossary"],
-      ["Measurements", "measurements"],
-      ["Packages", "packages"],
-      ["Dependencies", "dependencies"],
-      ["Roadmap", "roadmap"],
-      ["Contributing", "CONTRIBUTING"]
+      ["Measurements", "measurements"]
     )
   }
 ]

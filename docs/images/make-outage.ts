@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of `docs/outages.md`: `node --conditions=source docs/images/make-outage.ts`. It runs the command
- * on that page and takes screenshots of parts of the report in Chromium (`CHROMIUM_PATH`, or the system's own).
+ * Takes the pictures of `docs/load-testing.md`: `node --conditions=source docs/images/make-outage.ts`. It runs the
+ * command on that page and takes screenshots of parts of the report in Chromium (`CHROMIUM_PATH`, or the system's own).
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
@@ -33,16 +33,7 @@ const browser = await chromium.launch({
 for (const colorScheme of ["light", "dark"] as const) {
   const page = await (await browser.newContext({ viewport: { width: 980, height: 900 }, colorScheme })).newPage()
   await page.goto(pathToFileURL(report).href)
-  await page.screenshot({
-    path: join(here, `outage-report-${colorScheme}.png`),
-    clip: { x: 0, y: 0, width: 980, height: 900 }
-  })
   await page.locator(".charts").screenshot({ path: join(here, `outage-charts-${colorScheme}.png`) })
 }
-const phone = await (
-  await browser.newContext({ viewport: { width: 375, height: 812 }, deviceScaleFactor: 2 })
-).newPage()
-await phone.goto(pathToFileURL(report).href)
-await phone.screenshot({ path: join(here, "outage-phone.png") })
 await browser.close()
 rmSync(folder, { recursive: true })

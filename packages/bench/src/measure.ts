@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 import type { Result } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Benchmark.ts"
 import type { Measured } from "./harness/Page.ts"
-import { handWrittenOf, pageOf } from "./harness/Page.ts"
+import { pageOf } from "./harness/Page.ts"
 import { startPostgres } from "./harness/PostgresServer.ts"
 import { redisVersion } from "./harness/RedisServer.ts"
 
@@ -51,11 +51,10 @@ const keep = (measured: Measured): void => {
   writeFileSync(resultsFile, lines.join(""))
 }
 
-/** Generates the page from the stored results. Keeps the part written by hand. */
+/** Generates the page from the stored results. */
 export const writePage = async (): Promise<void> => {
-  const before = existsSync(pageFile) ? readFileSync(pageFile, "utf8") : ""
   const benchmarks = await Promise.all(benchmarkNames.map(loadBenchmark))
-  writeFileSync(pageFile, pageOf(benchmarks, readResults(), handWrittenOf(before)))
+  writeFileSync(pageFile, pageOf(benchmarks, readResults()))
 }
 
 const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { Benchmark } from "../src/harness/Benchmark.ts"
 import { resultOf } from "../src/harness/Benchmark.ts"
 import { cpuPerRequest } from "../src/harness/Load.ts"
-import { handWrittenOf, pageOf } from "../src/harness/Page.ts"
+import { pageOf } from "../src/harness/Page.ts"
 
 const line = { ours: "ours", peer: "theirs", unit: "ms" }
 
@@ -65,23 +65,20 @@ describe("the page", () => {
   const measured = [{ benchmark: "speed", on: "2026-03-02", machine: "2 cores", results: [result] }]
 
   it("shows missed goals", () => {
-    expect(pageOf([benchmark], measured, "")).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
+    expect(pageOf([benchmark], measured)).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
   })
 
   it("shows further figures", () => {
     const told = resultOf(benchmark, { line: "speed", ours: [1], peer: [1], more: { ours_p99_ms: 7 } })
-    const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [told] }], "")
+    const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [told] }])
     expect(page).toContain("- `speed`: ours p99 ms 7")
   })
 
   it("lists benchmarks that were not measured", () => {
-    expect(pageOf([benchmark], [], "")).toContain("Not measured yet.")
+    expect(pageOf([benchmark], [])).toContain("Not measured yet.")
   })
 
-  it("keeps the part written by hand when it is generated again", () => {
-    const written = "## Why\n\nBecause | of `this`."
-    const page = pageOf([benchmark], measured, written)
-    expect(handWrittenOf(page)).toBe(written)
-    expect(pageOf([benchmark], measured, handWrittenOf(page))).toBe(page)
+  it("has the notes of a benchmark", () => {
+    expect(pageOf([{ ...benchmark, notes: "Because." }], measured)).toContain("**Notes.** Because.")
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Makes and restores backups as in `docs/backup.md`. Deliveries accepted before a backup continue from the restored
+ * Makes and restores backups as in `docs/maintenance.md`. Deliveries accepted before a backup continue from the restored
  * database. A failed `doorhook backup` leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -85,14 +85,14 @@ const rehearse = Effect.fnUntraced(function* (
 })
 
 /**
- * Replaces each key of `words` by its value in the code block of `docs/backup.md` that contains `mentions`, and runs
+ * Replaces each key of `words` by its value in the code block of `docs/maintenance.md` that contains `mentions`, and runs
  * the result under a permissive umask.
  */
 const runGuide = async (
   mentions: string,
   { folder, tools, words = {} }: { folder: string; tools: string; words?: Record<string, string> }
 ): Promise<string> => {
-  const guide = readFileSync(new URL("../../../docs/backup.md", import.meta.url), "utf8")
+  const guide = readFileSync(new URL("../../../docs/maintenance.md", import.meta.url), "utf8")
   const block = [...guide.matchAll(/```sh\n([^]*?)```/g)].find(([, text = ""]) => text.includes(mentions))?.[1] ?? ""
   assert.include(block, mentions)
   const script = Object.entries(words).reduce((text, [word, other]) => text.replaceAll(word, other), block)

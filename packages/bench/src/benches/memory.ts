@@ -48,6 +48,8 @@ export const benchmark: Benchmark = {
   compares:
     "A process with the engine on SQLite delivers 20,000 events and is then idle for ten seconds. Then 1,000,000 events are published for 16 integrations whose receiver refuses connections. After another ten idle seconds, the resident memory of the process is compared with its memory after the first ten.",
   leavesOut: "Receivers that hold their connections open, and the system's file cache.",
+  notes:
+    "A million waiting deliveries add 82 MB of resident memory, of which 12 MB are still in use after a garbage collection. The command starts V8 with `--heap-growing-percent=100`, which saves 110 MB; an embedding host can set that flag.",
   lines: {
     [name]: {
       ours: "MB more than when idle",

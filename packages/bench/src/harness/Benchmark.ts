@@ -53,6 +53,8 @@ export interface Benchmark {
   readonly compares: string
   /** Conditions and costs that the benchmark does not measure. */
   readonly leavesOut: string
+  /** Why earlier runs missed a goal, and where the time goes. */
+  readonly notes?: string
   /** The lines by name, the most important first. A result has the same name as its line. */
   readonly lines: Readonly<Record<string, Line>>
   /** Duration of three rounds on a quiet machine with two cores, in minutes. */
