@@ -41,6 +41,7 @@ const settings: {
     '{"Door forced":{}}'
   ],
   callEnd: ["DOORHOOK_CALL_END", "on", true, "perhaps"],
+  check: ["DOORHOOK_CHECK", "warn", "warn", "maybe"],
   deliver: ["DOORHOOK_DELIVER", "no", false, "perhaps"],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
   signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],

@@ -616,9 +616,10 @@ class DeliveringDispatcher {
    * if it is an early retry that may no longer be sent early.
    */
   #queueClaimed(claimed: ReadonlyArray<LeasedDelivery>, since: number): void {
-    const { changes, health, queue } = this.#worker
+    const { changes, health, queue, warnings } = this.#worker
     for (const delivery of claimed) {
       const { id } = delivery.integration
+      if (delivery.attempts === 0) warnings.note(delivery.event)
       const isVoid =
         changes.isVoid(id, since) ||
         changes.hasEnded(delivery, since) ||

@@ -9,11 +9,14 @@ import type { LeasedDelivery } from "../model/Delivery.ts"
 import { isEarly } from "../model/Delivery.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import { Crypto } from "../ports/Crypto.ts"
+import type { ResourceTypeTable } from "../model/ResourceType.ts"
+import { ResourceTypes } from "../model/ResourceType.ts"
 import type { StoreClockShape } from "../ports/StoreClock.ts"
 import { storeClock } from "../ports/StoreClock.ts"
 import { Agreement, OwnSettings } from "./Membership.ts"
 import { CircuitBreaker } from "./CircuitBreaker.ts"
 import { ClaimTimer } from "./ClaimTimer.ts"
+import { DataWarnings } from "./DataWarnings.ts"
 import type { Counter } from "./DeliveryMetrics.ts"
 import { makeCounter } from "./DeliveryMetrics.ts"
 import type { DeliverySettingsShape } from "./DeliverySettings.ts"
@@ -28,6 +31,7 @@ import { claimBatch, earlyPerRequest, maxUnsettled, recordDelay } from "./Engine
 
 interface WorkerParts {
   readonly settings: DeliverySettingsShape
+  readonly types: ResourceTypeTable
   readonly clock: StoreClockShape
   readonly crypto: Crypto["Service"]
   readonly agreement: Agreement
@@ -37,6 +41,7 @@ interface WorkerParts {
 
 export class Worker {
   readonly settings: DeliverySettingsShape
+  readonly types: ResourceTypeTable
   readonly clock: StoreClockShape
   readonly agreement: Agreement
   readonly counter: Counter
@@ -48,6 +53,7 @@ export class Worker {
   readonly changes = new Changes()
   readonly health = new IntegrationHealth()
   readonly storeFailures = new StoreFailures()
+  readonly warnings: DataWarnings
 
   /** Open when a heartbeat must follow without delay. */
   readonly beatNow = Latch.makeUnsafe(false)
@@ -69,8 +75,10 @@ export class Worker {
   readonly #run: WorkerParts["run"]
   #isRecordTimed = false
 
-  private constructor({ agreement, clock, counter, crypto, run, settings }: WorkerParts) {
+  private constructor({ agreement, clock, counter, crypto, run, settings, types }: WorkerParts) {
     this.settings = settings
+    this.types = types
+    this.warnings = new DataWarnings(types, run)
     this.clock = clock
     this.agreement = agreement
     this.counter = counter
@@ -87,6 +95,7 @@ export class Worker {
   static readonly make: Effect.Effect<Worker, never, DeliverySettings | Crypto> = Effect.gen(function* () {
     return new Worker({
       settings: yield* DeliverySettings,
+      types: yield* ResourceTypes,
       clock: yield* storeClock,
       crypto: yield* Crypto,
       agreement: new Agreement(yield* OwnSettings),

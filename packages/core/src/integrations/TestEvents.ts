@@ -4,11 +4,10 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
-import type { AccessLogData, CallData, CallEndData } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { isoOf } from "../model/IsoTime.ts"
-import type { Action, BuiltInType, callEndType, ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
+import type { Action, ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -32,54 +31,21 @@ export interface TestSent {
  */
 const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
 
-/** Marks test events for receivers. */
-const mark = { test: true } as const
-const name = "doorhook test event"
-
-/** `data` of the built-in types (interface document, section 2.3). */
-const samples = {
-  access_log: (now: number) =>
-    ({
-      id: testId(now),
-      logged_at: isoOf(now),
-      access_point: 0,
-      entry_method: "app",
-      release_status: "Unlocked",
-      name,
-      image_url: null,
-      ...mark
-    }) satisfies AccessLogData & typeof mark,
-  call: (now: number, guid: string) =>
-    ({
-      id: testId(now),
-      guid,
-      logged_at: isoOf(now),
-      status: "initializing",
-      notification_type: "visitor",
-      unit: null,
-      panel: { id: 0, name },
-      image_url: null,
-      ...mark
-    }) satisfies CallData & typeof mark,
-  call_end: (now: number) =>
-    ({
-      id: testId(now),
-      call_id: testId(now) - 1,
-      reason: "missed",
-      ended_at: isoOf(now),
-      ...mark
-    }) satisfies CallEndData & typeof mark
-} satisfies Record<BuiltInType | typeof callEndType, (now: number, guid: string) => object>
-
-const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
-
-/** Test data for a type declared by the host: its example, if it has one, with an id, a time and the mark. */
-const declaredSample = (now: number, example: object = { name }): object => ({
-  ...example,
-  id: testId(now),
-  logged_at: isoOf(now),
-  ...mark
-})
+/**
+ * Returns the data of a test event: the type's example, with a new id, the current time and a mark. A member that is the
+ * second id of the event, its time, or the call that ends is changed too, if the example has it.
+ */
+const sampleOf = (now: number, guid: string, example: object = { name: "doorhook test event" }): object => {
+  const id = testId(now)
+  const own = { guid, ended_at: isoOf(now), call_id: id - 1 }
+  return {
+    ...example,
+    id,
+    ...("ended_at" in example ? {} : { logged_at: isoOf(now) }),
+    ...Object.fromEntries(Object.entries(own).filter(([name]) => name in example)),
+    test: true
+  }
+}
 
 /** Resource type, action and priority of a test event. */
 export interface TestKind {
@@ -131,9 +97,7 @@ export class TestEvents extends Context.Service<
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
           const at = now()
           const { action, resource_type, urgent } = testKindOf(integration, types)
-          const data =
-            sampleOf.get(resource_type)?.(at, uuidOf(crypto.randomBytes(16))) ??
-            declaredSample(at, types.get(resource_type)?.example)
+          const data = sampleOf(at, uuidOf(crypto.randomBytes(16)), types.get(resource_type)?.example)
           const test = { resource_type, action, urgent, data }
           const { event, sent } = yield* (
             sendDirect({ store, wake, crypto }, integration, test, at)

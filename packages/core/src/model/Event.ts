@@ -38,37 +38,3 @@ export type Event = typeof Event.Type
  */
 export const bodyOf = (event: Pick<Event, "resource_type" | "action" | "data">): string =>
   `{"event":{"resource_type":"${event.resource_type}","action":"${event.action}","data":${event.data}}}`
-
-/** `data` of an `access_log` event (interface document, section 2.3). Hosts may add members. */
-export const AccessLogData = Schema.Struct({
-  id: Schema.Int,
-  logged_at: Schema.String,
-  access_point: Schema.Int,
-  entry_method: Schema.String,
-  release_status: Schema.String,
-  name: Schema.String,
-  image_url: Schema.NullOr(Schema.String)
-})
-export type AccessLogData = typeof AccessLogData.Type
-
-/** `data` of a `call_end` event. `call_id` is the `id` of the call; `reason` is why the ringing ends. */
-export const CallEndData = Schema.Struct({
-  id: Schema.Int,
-  call_id: Schema.Int,
-  reason: Schema.Literals(["answered", "answered_elsewhere", "rejected", "missed", "cancelled"]),
-  ended_at: Schema.String
-})
-export type CallEndData = typeof CallEndData.Type
-
-/** `data` of a `call` event: enough to ring and to look up the call, without personal data. */
-export const CallData = Schema.Struct({
-  id: Schema.Int,
-  guid: Schema.String,
-  logged_at: Schema.String,
-  status: Schema.Literals(["initializing"]),
-  notification_type: Schema.Literals(["visitor", "delivery"]),
-  unit: Schema.NullOr(Schema.Struct({ id: Schema.Int, label: Schema.String })),
-  panel: Schema.Struct({ id: Schema.Int, name: Schema.String }),
-  image_url: Schema.NullOr(Schema.String)
-})
-export type CallData = typeof CallData.Type

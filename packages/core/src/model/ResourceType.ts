@@ -7,7 +7,10 @@
 import { Array, Context, Predicate, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
 import { problemOf } from "./RetryPolicy.ts"
+import { checkerOf } from "./DataSchema.ts"
+import type { DataSchema, DataCheck } from "./DataSchema.ts"
 import * as DurationText from "./DurationText.ts"
+import { AccessLogData, CallData, CallEndData } from "./EventData.ts"
 import type { Problem } from "./InvalidInput.ts"
 import { InvalidInput } from "./InvalidInput.ts"
 
@@ -38,6 +41,10 @@ export interface ResourceTypeWords {
   readonly example?: Readonly<Record<string, unknown>> | undefined
   /** A function, or a text with members of the data in braces, like `{carrier} brought a parcel for {unit.label}`. */
   readonly summary?: string | Summarize | undefined
+  /** What the data looks like. */
+  readonly schema?: DataSchema | undefined
+  /** Members of the data that are personal: null in redacted events. */
+  readonly personal?: ReadonlyArray<string> | undefined
 }
 
 export interface ResourceTypeDefinition extends ResourceTypeWords {
@@ -48,6 +55,8 @@ export interface ResourceTypeDefinition extends ResourceTypeWords {
   readonly retry: RetryPolicy
   /** Last segment of the read routes, and the JSON:API `type` of their resources. */
   readonly path: string
+  /** How published data is compared with the schema. Absent if it is not. */
+  readonly check?: DataCheck | undefined
 }
 
 const second = 1_000
@@ -61,6 +70,8 @@ export const builtInTypes = {
     urgent: true,
     retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
     path: "calls",
+    schema: CallData,
+    personal: ["image_url"],
     example: {
       id: 4711,
       guid: "8f14e45f-ceea-467f-9af3-a1b6d8a5e3c1",
@@ -92,6 +103,8 @@ export const builtInTypes = {
       lifetime: null
     },
     path: "access_logs",
+    schema: AccessLogData,
+    personal: ["name", "image_url"],
     example: {
       id: 4712,
       logged_at: "2026-03-02T16:32:30.000Z",
@@ -108,7 +121,13 @@ export const builtInTypes = {
 export const callEndType = "call_end"
 
 /** The end of a call is as urgent as the call, and as useless when it is late. */
-const callEnd: ResourceTypeDefinition = { ...builtInTypes.call, path: "call_ends" }
+const callEnd: ResourceTypeDefinition = {
+  ...builtInTypes.call,
+  path: "call_ends",
+  schema: CallEndData,
+  personal: [],
+  example: { id: 4713, call_id: 4711, reason: "answered_elsewhere", ended_at: "2026-03-02T16:32:11.000Z" }
+}
 
 export type BuiltInType = keyof typeof builtInTypes
 
@@ -174,7 +193,11 @@ const SummarizeFunction = Schema.declare((value: unknown): value is Summarize =>
   identifier: "a function that returns a text"
 })
 
-/** A host's declaration of a resource type. */
+/** Whether published data is compared with the schema of its type, and what happens if it doesn't fit. */
+export const CheckMode = Schema.Literals(["off", "warn", "refuse"])
+export type CheckMode = typeof CheckMode.Type
+
+/** A host's declaration of a resource type, or of what people and receivers learn about a built-in one. */
 export const ResourceTypeDeclaration = Schema.Struct({
   /** Actions of the type. Default: `create`. */
   actions: Schema.optional(Schema.Array(Schema.String)),
@@ -196,7 +219,13 @@ export const ResourceTypeDeclaration = Schema.Struct({
    * One line about an event, shown in lists of deliveries: a text with members of the data, like `{carrier} brought a
    * parcel for {unit.label}`, or a function of the data and the action. Default: title and id.
    */
-  summary: Schema.optional(Schema.Union([Schema.String, SummarizeFunction]))
+  summary: Schema.optional(Schema.Union([Schema.String, SummarizeFunction])),
+  /** JSON Schema 2020-12 of the data, published at `GET /v4/resource_types`. Default: any object. */
+  schema: Schema.optional(Schema.Record(Schema.String, Schema.Unknown)),
+  /** Personal members of the data, like `["name", "image_url"]`, which are null in redacted events. Default none. */
+  personal: Schema.optional(Schema.Array(Schema.String)),
+  /** What happens with data that does not fit `schema`. Default: the setting `check`. */
+  check: Schema.optional(CheckMode)
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
@@ -213,8 +242,6 @@ const reserved: ReadonlySet<string> = new Set([
 
 const nameProblem = (name: string): string | null => {
   if (!nameRule.test(name)) return `must have ${nameRuleText}`
-  if (name === callEndType) return "is built in; switch it on with `callEnd`"
-  if (isBuiltIn(name)) return "is built in; set its schedule with `retry`"
   return reserved.has(name) ? "is reserved; choose another name" : null
 }
 
@@ -233,12 +260,46 @@ const actionProblems = (pointer: string, actions: ReadonlyArray<string>): Readon
 
 type Declared = Result.Result<readonly [ResourceType, ResourceTypeDefinition], ReadonlyArray<Problem>>
 
-const declare = (name: string, declaration: ResourceTypeDeclaration): Declared => {
+/** Adds the check of published data to a definition. A schema that can't be checked is a problem. */
+const withCheck = (name: string, definition: ResourceTypeDefinition, mode: CheckMode): Declared => {
+  const { schema } = definition
+  if (mode === "off" || schema === undefined) return Result.succeed([name, definition])
+  return Result.mapBoth(checkerOf(schema), {
+    onSuccess: (problemsIn) => [name, { ...definition, check: { mode, problemsIn } }],
+    onFailure: (detail) => [{ pointer: `/resourceTypes/${name}/schema`, detail: `can't be checked: ${detail}` }]
+  })
+}
+
+/** Applies the words about a built-in type. */
+const describeBuiltIn = (
+  name: string,
+  definition: ResourceTypeDefinition | undefined,
+  declaration: ResourceTypeDeclaration,
+  mode: CheckMode
+): Declared => {
+  if (definition === undefined) {
+    return Result.fail([{ pointer: "/resourceTypes", detail: `"${name}" is built in; switch it on with \`callEnd\`` }])
+  }
+  const { check = mode, actions, lifetime, priority, retry, ...words } = declaration
+  const fixed = Object.entries({ actions, lifetime, priority, retry }).flatMap(([member, value]) =>
+    value === undefined ? [] : [member]
+  )
+  return fixed.length === 0
+    ? withCheck(name, { ...definition, ...words }, check)
+    : Result.fail(
+        fixed.map((member) => ({
+          pointer: `/resourceTypes/${name}/${member}`,
+          detail: `can't be changed, because the type is built in${member === "retry" ? "; use the setting `retry`" : ""}`
+        }))
+      )
+}
+
+const declare = (name: string, declaration: ResourceTypeDeclaration, mode: CheckMode): Declared => {
   const at = `/resourceTypes/${name}`
   const problem = nameProblem(name)
   if (problem !== null)
     return Result.fail([{ pointer: "/resourceTypes", detail: `${JSON.stringify(name)} ${problem}` }])
-  const { actions = ["create"], lifetime, priority = "normal", retry, ...words } = declaration
+  const { actions = ["create"], check = mode, lifetime, priority = "normal", retry, ...words } = declaration
   const problems = [...actionProblems(`${at}/actions`, actions)]
   const millisOf = (pointer: string, text: string): number => {
     const read = DurationText.read(text)
@@ -254,19 +315,30 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   const policy = { delays, lifetime: lives }
   const flaw = problemOf(policy)
   if (flaw !== null) return Result.fail([{ pointer: `${at}/retry/${flaw.at}`, detail: flaw.detail }])
-  return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name, ...words }])
+  return withCheck(name, { actions, urgent: priority === "high", retry: policy, path: name, ...words }, check)
 }
 
-/** Returns the resource types of a service with declared types. `hasCallEnd`: whether it also has `call_end`. */
+/** Settings of the table of types. */
+export interface TypeOptions {
+  /** Whether the service has `call_end`. */
+  readonly hasCallEnd?: boolean
+  /** What happens with data that does not fit the schema of its type, unless the type says so itself. */
+  readonly check?: CheckMode
+}
+
+/** Returns the resource types of a service: the built-in ones and those that are declared. */
 export const declareTypes = (
   declarations: Readonly<Record<string, ResourceTypeDeclaration>>,
-  hasCallEnd = false
+  { check = "off", hasCallEnd = false }: TypeOptions = {}
 ): Result.Result<ResourceTypeTable, InvalidInput> => {
-  const declared = Object.entries(declarations).map(([name, declaration]) => declare(name, declaration))
+  const own: ResourceTypeTable = new Map([...builtIn, ...(hasCallEnd ? [[callEndType, callEnd] as const] : [])])
+  const names = new Set([...own.keys(), ...Object.keys(declarations)])
+  const declared = Array.fromIterable(names).map((name) => {
+    const declaration = Object.hasOwn(declarations, name) ? (declarations[name] ?? {}) : {}
+    return isBuiltIn(name)
+      ? describeBuiltIn(name, own.get(name), declaration, check)
+      : declare(name, declaration, check)
+  })
   const invalid = InvalidInput.of("Invalid resource types", Array.getFailures(declared).flat())
-  return invalid === null
-    ? Result.succeed(
-        new Map([...builtIn, ...(hasCallEnd ? [[callEndType, callEnd] as const] : []), ...Array.getSuccesses(declared)])
-      )
-    : Result.fail(invalid)
+  return invalid === null ? Result.succeed(new Map(Array.getSuccesses(declared))) : Result.fail(invalid)
 }

@@ -39,6 +39,8 @@ interface Kinds {
   readonly actions: (type: string | null) => string
   /** Whether the type has the action. `type` is null if it is not one of `types`. */
   readonly hasAction: (type: string | null, action: string) => boolean
+  /** Problems for which the data of a type is refused. */
+  readonly problemsIn: (type: string, data: JsonText) => ReadonlyArray<Problem>
 }
 
 const kindsOf = (types: ResourceTypeTable): Kinds => {
@@ -48,7 +50,11 @@ const kindsOf = (types: ResourceTypeTable): Kinds => {
     types: publishableText(types),
     hasType: (type) => types.has(type),
     actions: (type) => actionsOf(type).join(" or "),
-    hasAction: (type, action) => actionsOf(type).includes(action)
+    hasAction: (type, action) => actionsOf(type).includes(action),
+    problemsIn: (type, data) => {
+      const check = types.get(type)?.check
+      return check?.mode === "refuse" ? check.problemsIn(data) : []
+    }
   }
 }
 
@@ -58,7 +64,8 @@ const anyKind: Kinds = {
   types: "a resource type",
   hasType: isName,
   actions: () => "an action, like create",
-  hasAction: (_, action) => isName(action)
+  hasAction: (_, action) => isName(action),
+  problemsIn: () => []
 }
 
 /** Reads a member whose value must be one of several words. */
@@ -123,7 +130,13 @@ const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: str
   })
   const building_id = buildingIn(value, base)
   const tenant_ids = tenantsIn(value, base)
-  const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
+  const unfit =
+    type === null || Result.isFailure(data)
+      ? []
+      : kinds
+          .problemsIn(type, data.success)
+          .map(({ detail, pointer }) => ({ pointer: `${base}/data${pointer}`, detail }))
+  const problems = [...Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat(), ...unfit]
   if (problems.length > 0) return Result.fail(problems)
   return Result.flatMap(Result.all({ resource_type, action, building_id, tenant_ids, data }), (event) =>
     event.resource_type === callEndType && callMarkOf(event) === null

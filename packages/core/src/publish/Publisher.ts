@@ -33,6 +33,7 @@ import { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { makeMatcher } from "../model/Matcher.ts"
+import { DataWarnings } from "../delivery/DataWarnings.ts"
 import { logDefect } from "../delivery/Loops.ts"
 import { countAccepted } from "../delivery/DeliveryMetrics.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
@@ -129,6 +130,19 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
   if (definition !== undefined) return definition
   const detail = `must be ${publishableText(types)}; ${JSON.stringify(resource_type)} is not declared`
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
+}
+
+/** Compares an event's data with its schema, if the service does. Throws `InvalidInput` for refused data. */
+const checkData = (types: ResourceTypeTable, event: NewEvent, warnings: DataWarnings): void => {
+  const { check } = publishable(types, event)
+  if (check === undefined) return
+  if (check.mode === "warn") return warnings.note(event)
+  const problems = check.problemsIn(event.data)
+  const invalid = InvalidInput.of(
+    "Invalid event",
+    problems.map(({ detail, pointer }) => ({ pointer: `/data${pointer}`, detail }))
+  )
+  if (invalid !== null) throw invalid
 }
 
 // Does not stop at the first urgent event, so that an undeclared type in any event is detected.
@@ -231,6 +245,7 @@ class GroupCommitPublisher {
   readonly #context: Context.Context<never>
   readonly #run: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
   readonly #turns: Scheduler.SchedulerDispatcher
+  readonly #warnings: DataWarnings
 
   readonly #urgent: Array<Call> = []
   readonly #ordinary: Array<Call> = []
@@ -266,6 +281,7 @@ class GroupCommitPublisher {
     this.#context = parts.context
     this.#run = Effect.runForkWith(parts.context)
     this.#turns = parts.turns
+    this.#warnings = new DataWarnings(parts.types, this.#run)
   }
 
   /** Makes a publisher that accepts events until the scope closes. It still carries out the calls received by then. */
@@ -305,6 +321,7 @@ class GroupCommitPublisher {
     const size = sizeOf(events)
     // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
     const isUrgent = hasUrgent(this.#types, events)
+    for (const event of events) checkData(this.#types, event, this.#warnings)
     return Effect.callback((answer) => {
       if (this.#isClosed) return answer(Effect.fail(new PublisherClosed()))
       const call = { events, request, isUrgent, size, answer }

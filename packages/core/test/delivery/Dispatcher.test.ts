@@ -697,7 +697,11 @@ describe("publishing and dispatching", () => {
       assert.deepInclude(yield* only, { state: "expired", attempts: 4 })
       assert.strictEqual((yield* store.summary(begun)).states.cancelled, 0)
     }).pipe(
-      runOn(engineWith({}).pipe(Layer.provide(Layer.succeed(ResourceTypes, Result.getOrThrow(declareTypes({}, true))))))
+      runOn(
+        engineWith({}).pipe(
+          Layer.provide(Layer.succeed(ResourceTypes, Result.getOrThrow(declareTypes({}, { hasCallEnd: true }))))
+        )
+      )
     )
   )
 

@@ -47,7 +47,8 @@ describe("declared resource types", () => {
         "Door forced": {},
         "9lives": {},
         [`a${"b".repeat(64)}`]: {},
-        call: {},
+        call: { actions: ["end"], retry: ["1s"], lifetime: "1m", priority: "normal" },
+        call_end: { title: "Hung up" },
         access_logs: {},
         calls: {},
         integrations: {},
@@ -66,11 +67,16 @@ describe("declared resource types", () => {
     )
     const rule = "must have 1 to 64 lower-case letters, digits and underscores, starting with a letter"
     const duration = "is not a duration like 300ms, 5s, 2m, 1h or 3d"
+    const fixed = "can't be changed, because the type is built in"
     assert.deepStrictEqual(problems, [
+      `/resourceTypes/call/actions: ${fixed}`,
+      `/resourceTypes/call/lifetime: ${fixed}`,
+      `/resourceTypes/call/priority: ${fixed}`,
+      `/resourceTypes/call/retry: ${fixed}; use the setting \`retry\``,
       `/resourceTypes: "Door forced" ${rule}`,
       `/resourceTypes: "9lives" ${rule}`,
       `/resourceTypes: "a${"b".repeat(64)}" ${rule}`,
-      '/resourceTypes: "call" is built in; set its schedule with `retry`',
+      '/resourceTypes: "call_end" is built in; switch it on with `callEnd`',
       '/resourceTypes: "access_logs" is reserved; choose another name',
       '/resourceTypes: "calls" is reserved; choose another name',
       '/resourceTypes: "integrations" is reserved; choose another name',

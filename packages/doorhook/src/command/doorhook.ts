@@ -14,6 +14,7 @@ import { notificationsCommand } from "./notifications.ts"
 import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
 import { settingsCommand } from "./settings.ts"
+import { typesCommand } from "./types.ts"
 import { workerCommand } from "./worker.ts"
 
 export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
@@ -30,6 +31,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       notificationsCommand,
       portalCommand,
       settingsCommand,
+      typesCommand,
       doctorCommand,
       migrateCommand,
       backupCommand,

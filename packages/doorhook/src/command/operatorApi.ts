@@ -55,7 +55,7 @@ export interface Connection {
 export const commandTo = ({ url }: Connection, ...words: ReadonlyArray<string>): string =>
   ["npx doorhook", ...words, ...(url === defaultUrl ? [] : [`--url ${url}`])].join(" ")
 
-const isWebUrl = (text: string): boolean => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? "")
+export const isWebUrl = (text: string): boolean => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? "")
 
 const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
   const key = yield* operatorKeyOf(operatorKey)
@@ -107,7 +107,7 @@ const whys: Readonly<Record<string, string>> = {
 }
 
 /** Returns why a call got no answer, and what to do. */
-const whyNoAnswer = ({ url }: Connection, error: unknown): string => {
+export const whyNoAnswer = ({ url }: Pick<Connection, "url">, error: unknown): string => {
   const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
   const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
   const problem = tlsProblemOf(cause)

@@ -4,6 +4,7 @@
 import type { DeliverySettingsOverrides, ResourceTypeTable, RetryPolicy } from "@doorhook/core"
 import {
   builtInTable,
+  CheckMode,
   declareTypes,
   deliverySettingsOf,
   nameOf,
@@ -48,7 +49,9 @@ const engineFields = {
   /**
    * Resource types in addition to `call` and `access_log`, like `{ door_forced: { priority: "high", retry: ["1s", "5s"]
    * } }`. Each has `actions` (default `["create"]`), `retry` (default: that of `access_log`), `lifetime` (default none)
-   * and `priority` (`high` overtakes `normal`, the default). Default none.
+   * and `priority` (`high` overtakes `normal`, the default), and words for people and receivers: `title`, `description`,
+   * `example`, `summary`, `schema` (JSON Schema of the data), `personal` (members that redacted events don't contain).
+   * Those of the built-in types can be replaced. Default none.
    */
   resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
   /**
@@ -56,6 +59,11 @@ const engineFields = {
    * cancels the deliveries of the call that still wait. Default false.
    */
   callEnd: Schema.optional(Schema.Boolean),
+  /**
+   * Whether published data is compared with the schema of its type: `off`, `warn` (logs what doesn't fit, and publishes
+   * it) or `refuse`. A type's own `check` has precedence. Events published in SQL are not refused. Default `off`.
+   */
+  check: Schema.optional(CheckMode),
   /**
    * Whether this process delivers. If false, it accepts requests and events, and other processes on the same PostgreSQL
    * database deliver and apply `retention`. `doorhook worker` always delivers. Default true.
@@ -179,10 +187,14 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
 /** Returns the resource types of a service: the built-in and the configured ones. */
 export const resourceTypesOf = ({
   callEnd = false,
+  check,
   doorReleaseAlias = false,
   resourceTypes = {}
 }: EngineConfig): Result.Result<ResourceTypeTable, InvalidConfig> => {
-  const declared = Result.mapError(declareTypes(resourceTypes, callEnd), asConfig)
+  const declared = Result.mapError(
+    declareTypes(resourceTypes, { hasCallEnd: callEnd, ...(check !== undefined && { check }) }),
+    asConfig
+  )
   if (!doorReleaseAlias || !Object.hasOwn(resourceTypes, "door_release")) return declared
   const clash = invalid(
     'resourceTypes: "door_release" means access_log while doorReleaseAlias is on; rename it, or leave doorReleaseAlias out'

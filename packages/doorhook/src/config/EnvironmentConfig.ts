@@ -61,6 +61,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   retry: (schedules) => parseRetryFlags(schedules.split(";")),
   resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),
   callEnd: truth,
+  check: text,
   deliver: truth,
   ackTimeout: text,
   signing: text,

@@ -53,6 +53,7 @@ export const sharedSettings: { readonly [Name in Exclude<keyof EngineConfig, key
       .toSorted()
       .join(";"),
   callEnd: ({ types }) => String(types.has(callEndType)),
+  check: { mayDiffer: "it concerns publishing, not deliveries" },
   deliver: { mayDiffer: "it decides which processes deliver" },
   ackTimeout: ({ delivery }) => DurationText.format(delivery.ackTimeout),
   signing: ({ delivery }) => delivery.signing,

@@ -257,14 +257,124 @@ describe("a declared resource type", () => {
       )
     assert.strictEqual(yield* publish("door_held"), 202)
     assert.strictEqual(yield* publish("window"), 422)
-    writeFileSync(file, JSON.stringify({ resourceTypes: { call: {} } }))
+    writeFileSync(file, JSON.stringify({ resourceTypes: { call: { priority: "normal" } } }))
     const { code, stderr } = yield* runHere(["serve", ...serve])
     assert.notStrictEqual(code, 0)
-    assert.include(stderr, 'resourceTypes: "call" is built in; set its schedule with `retry`')
+    assert.include(stderr, "resourceTypes.call.priority: can't be changed, because the type is built in")
+  })
+})
+
+const parcel = {
+  title: "Parcel",
+  schema: {
+    type: "object",
+    properties: { id: { type: "integer" }, carrier: { enum: ["DHL", "UPS"] }, weight: { type: "number" } },
+    required: ["id", "carrier"],
+    additionalProperties: false
+  },
+  example: { id: 1, carrier: "DHL", guid: "a" }
+} as const
+
+const unfit = { ...event, resource_type: "parcel", data: { id: 9_007_199_254_740_993n.toString(), carrier: "Ann" } }
+
+/** A logger that keeps its lines. */
+const keeping = () => {
+  const lines: Array<string> = []
+  const keep = (...said: ReadonlyArray<unknown>) => void lines.push(said.join(" "))
+  return { lines, logger: { debug: keep, info: keep, warn: keep, error: keep } }
+}
+
+describe("the schema of a resource type", () => {
+  live("refuses data that does not fit, on all ways of publishing, and never repeats the data", function* () {
+    const { doorhook, token, url } = yield* integrated((yield* startReceiver()).url, ["parcel"], {
+      resourceTypes: { parcel },
+      check: "refuse"
+    })
+    const problems = (at: string) => [`${at}/data/id: must be a number`, `${at}/data/carrier: must be "DHL" or "UPS"`]
+    const one = yield* codeOf(doorhook.publish(unfit))
+    assert.deepStrictEqual([one.code, one.message.split("; ").toSorted()], ["invalid_publish", problems("").toSorted()])
+    const list = yield* codeOf(doorhook.publish([{ ...unfit, data: { id: 1, carrier: "UPS" } }, unfit]))
+    assert.deepStrictEqual(list.message.split("; ").toSorted(), problems("/1").toSorted())
+    const overHttp = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", unfit))
+    assert.strictEqual(overHttp.status, 422)
+    const text = yield* Effect.promise(() => overHttp.text())
+    assert.include(text, "/data/carrier")
+    assert.notInclude(text, "Ann")
+    // A whole number beyond 2^53 is a whole number.
+    const large = `{"resource_type":"parcel","action":"create","building_id":1,"data":{"id":9223372036854775807,"carrier":"UPS"}}`
+    const accepted = yield* Effect.promise(() =>
+      fetch(`${url}/operator/events`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${doorhook.operatorKey}`, "content-type": "application/json" },
+        body: large
+      })
+    )
+    assert.strictEqual(accepted.status, 202)
+    // The built-in types have schemas, too.
+    const call = yield* codeOf(doorhook.publish({ ...event, resource_type: "call", data: { id: "seven" } }))
+    assert.include(call.message, "/data/panel: is missing")
+    const listed = yield* json(callApi(url, token, "GET", "/v4/buildings/1/parcel"))
+    assert.include(JSON.stringify(listed), '"total_item_count":1')
+  })
+
+  live("warns once about each problem, and publishes the data, unless the type says otherwise", function* () {
+    const { lines, logger } = keeping()
+    const receiver = yield* startReceiver()
+    const { doorhook } = yield* integrated(receiver.url, ["parcel", "letter"], {
+      resourceTypes: { parcel, letter: { ...parcel, check: "off" } },
+      check: "warn",
+      logger
+    })
+    yield* Effect.promise(() => doorhook.publish([unfit, unfit, { ...unfit, resource_type: "letter" }]))
+    yield* Effect.promise(() => receiver.until((received) => received.length === 3))
+    const warnings = lines.filter((line) => line.includes("does not fit the schema"))
+    assert.strictEqual(warnings.length, 1, lines.join("\n"))
+    assert.include(warnings[0], "type parcel")
+    assert.include(warnings[0], "/data/carrier")
+    assert.notInclude(lines.join("\n"), "Ann")
+  })
+
+  live("is refused at the start if the check can't apply it, with the reason", function* () {
+    const wrong = { a: { schema: { not: { required: ["x"] } } }, b: { schema: { type: "objct" } } }
+    const { code, message } = yield* codeOf(
+      Effect.runPromise(Effect.scoped(start({ resourceTypes: wrong, check: "warn" })))
+    )
+    assert.strictEqual(code, "invalid_config")
+    assert.include(message, "resourceTypes.a.schema: can't be checked: ")
+    assert.include(message, '"not"')
+    assert.include(message, 'resourceTypes.b.schema: can\'t be checked: "objct" is not a type')
+    // Without a check, the schema is only published.
+    yield* start({ resourceTypes: wrong })
+  })
+
+  live("comes with an example, which test events use with a new id and time", function* () {
+    const receiver = yield* startReceiver()
+    const { doorhook, id } = yield* integrated(receiver.url, ["parcel"], { resourceTypes: { parcel }, check: "refuse" })
+    yield* Effect.promise(() => doorhook.sendTestEvent(id))
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    const { event: sent } = JSON.parse(receiver.received[0]?.body ?? "")
+    assert.deepInclude(sent.data, { carrier: "DHL", test: true })
+    assert.isAbove(sent.data.id, 1_000_000)
+    assert.isAbove(Date.parse(sent.data.logged_at), Date.now() - 3_600_000)
+    assert.notStrictEqual(sent.data.guid, "a")
   })
 })
 
 await describeOnPostgres("a declared resource type on PostgreSQL", (server) => {
+  live("is sent with data that does not fit if a host published it in SQL, and a warning says so", function* () {
+    const { lines, logger } = keeping()
+    const database = server.url(yield* newDatabase(server))
+    const receiver = yield* startReceiver()
+    yield* integrated(receiver.url, ["parcel"], { database, resourceTypes: { parcel }, check: "refuse", logger })
+    const client = yield* Effect.acquireRelease(
+      Effect.promise(() => hostClient(database)),
+      (connected) => Effect.promise(() => connected.end())
+    )
+    yield* Effect.promise(() => client.query("SELECT doorhook.publish($1::text)", [JSON.stringify(unfit)]))
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    assert.match(lines.join("\n"), /type parcel does not fit the schema of its type, and is sent nevertheless/)
+  })
+
   live("can be published in the host's own transaction", function* () {
     const database = server.url(yield* newDatabase(server))
     const receiver = yield* startReceiver()

@@ -95,8 +95,8 @@ export interface ApiEndpoint {
   readonly face: Face
   /** Makes the route of an operation that needs an access token. */
   readonly operation: <Name extends string>(operation: Operation<Name>) => Route
-  /** Makes the route of a public document, which needs no access token. */
-  readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
+  /** Makes the route of a public document, which needs no access token. The document is made at the first request. */
+  readonly open: (operation: string, path: `/v4/${string}`, document: () => string) => Route
 }
 
 /**
@@ -172,17 +172,23 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
             })
           )
       }),
-      open: (operation, path, document) => ({
-        method: "GET",
-        path,
-        face,
-        operation,
-        crossOrigin: true,
-        handle: (x) => {
-          const mediaType = negotiate(x)
-          if (mediaType === null) return Exit.fail(notAcceptable)
-          return Exit.map(parseQuery(x.query, []), () => answerWith(mediaType)({ status: 200, document }))
+      open: (operation, path, make) => {
+        let known: string | null = null
+        return {
+          method: "GET",
+          path,
+          face,
+          operation,
+          crossOrigin: true,
+          handle: (x) => {
+            const mediaType = negotiate(x)
+            if (mediaType === null) return Exit.fail(notAcceptable)
+            return Exit.map(parseQuery(x.query, []), () => {
+              known ??= make()
+              return answerWith(mediaType)({ status: 200, document: known })
+            })
+          }
         }
-      })
+      }
     }
   })

@@ -4,6 +4,7 @@
  */
 import {
   BuildingId,
+  Catalogue,
   Crypto,
   idIn,
   inTurn,
@@ -214,9 +215,7 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
    * The networks that webhooks are sent from, for address filters in front of receivers (interface document, section
    * 5). This route needs no token, because administrators of such filters might have no user account.
    */
-  const sources = open(
-    "webhook sources.list",
-    "/v4/webhook_sources",
+  const sources = open("webhook sources.list", "/v4/webhook_sources", () =>
     JSON.stringify({
       data: settings.webhookSources.map((network) => {
         const cidr = IpNetwork.format(network)
@@ -225,18 +224,19 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
     })
   )
 
+  /** What receivers can get. Public, because their authors might have no access to the service. */
+  const catalogue = open("resource types.list", "/v4/resource_types", () =>
+    JSON.stringify({ data: Catalogue.entriesOf(types) })
+  )
+
   /**
    * The public keys that verify `v1a` signatures, for receivers without a secret. Empty unless requests are signed with
    * Ed25519.
    */
-  const keys = open(
-    "webhook keys.list",
-    "/v4/webhook_keys",
+  const keyId = publicKey === null ? "" : yield* keyIdOf(publicKey)
+  const keys = open("webhook keys.list", "/v4/webhook_keys", () =>
     JSON.stringify({
-      data:
-        publicKey === null
-          ? []
-          : [{ type: "webhook_keys", id: yield* keyIdOf(publicKey), attributes: { public_key: publicKey } }]
+      data: publicKey === null ? [] : [{ type: "webhook_keys", id: keyId, attributes: { public_key: publicKey } }]
     })
   )
 
@@ -246,6 +246,7 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
     tenants,
     sources,
     keys,
+    catalogue,
     ...scopeKinds.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path)))
   ]
 })

@@ -3,6 +3,7 @@
  */
 import {
   Action,
+  Catalogue,
   countedEvents,
   DeliveryState,
   EventId,
@@ -308,6 +309,10 @@ const WebhookKeyList = Schema.Struct({
   )
 }).annotate({ identifier: "WebhookKeyList" })
 
+const ResourceTypeList = Schema.Struct({
+  data: Schema.Array(Catalogue.CatalogueEntry.annotate({ identifier: "ResourceType" }))
+}).annotate({ identifier: "ResourceTypeList" })
+
 // ---- Operations
 
 const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] => ({
@@ -394,7 +399,7 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
 }
 
 /** Returns the schema name for events of a type, like `DoorForcedEvent` for `door_forced`. */
-const identifierOf = (type: ResourceType): string => {
+export const identifierOf = (type: ResourceType): string => {
   if (type === "access_log") return "AccessLog"
   if (type === "call") return "Call"
   return `${type.split("_").map(String.capitalize).join("")}Event`
@@ -487,6 +492,12 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "List the networks that webhooks are sent from",
     success: answer(200, WebhookSourceList),
+    errors: apiErrors(...always)
+  },
+  "resource types.list": {
+    isOpen: true,
+    summary: "List the resource types that a receiver can get, with the schemas of their data",
+    success: answer(200, ResourceTypeList),
     errors: apiErrors(...always)
   },
   "webhook keys.list": {

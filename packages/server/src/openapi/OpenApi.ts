@@ -1,8 +1,8 @@
 /**
  * `GET /openapi.json`: the description of the public HTTP interface (OpenAPI 3.1). Methods, paths and query parameters
- * come from the table of routes, and `Descriptions.ts` adds the rest.
+ * come from the table of routes, the webhooks from the catalogue of resource types, and `Descriptions.ts` adds the rest.
  */
-import { publicScope, ResourceTypes } from "@doorhook/core"
+import { Catalogue, publicScope, ResourceTypes, Signature } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
 import { jsonFace } from "../http/HttpSurface.ts"
@@ -16,17 +16,81 @@ type Json = Readonly<Record<string, unknown>>
 const refsTo = "#/components/schemas/"
 
 /** Copies a JSON value, and changes its references so that they point to `components`. */
-const withRefs = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withRefs)
+const withRefs = (value: unknown, move: (ref: string) => string): unknown => {
+  if (Array.isArray(value)) return value.map((one) => withRefs(one, move))
   if (!Predicate.isReadonlyObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) =>
-      name === "$ref" && Predicate.isString(member)
-        ? [name, member.replace("#/$defs/", refsTo)]
-        : [name, withRefs(member)]
+      name === "$ref" && Predicate.isString(member) ? [name, move(member)] : [name, withRefs(member, move)]
     )
   )
 }
+
+const toComponents = (ref: string): string => ref.replace("#/$defs/", refsTo)
+
+/** The headers of a webhook. Each may be absent, because of the type, the attempt or the settings, but for the first. */
+const webhookHeaders: Readonly<Record<string, string>> = {
+  [Signature.headerNames.id]: "Id of the event; the same on every attempt.",
+  [Signature.headerNames.timestamp]: "When this attempt was signed, in seconds since the epoch.",
+  [Signature.headerNames.signature]: "Signatures as in Standard Webhooks, separated by spaces.",
+  [Signature.headerNames.attempt]: "Number of the attempt, from 1.",
+  [Signature.headerNames.expiresAt]: "When the event expires, in seconds since the epoch. Only with a lifetime.",
+  [Signature.headerNames.replay]: "`1` if a person or a recovery asked for this attempt."
+}
+
+/** Describes the webhook of each resource type, and adds the schemas of the data to `schemas`. */
+const describeWebhooks = (
+  types: ResourceTypeTable,
+  schemas: Record<string, unknown>,
+  identifierOf: (type: string) => string
+): Json =>
+  Object.fromEntries(
+    Catalogue.entriesOf(types).map(({ attributes, id }) => {
+      const name = `${identifierOf(id)}Data`
+      const { $schema: _, ...schema } = attributes.schema
+      // References inside the schema begin at its own root.
+      schemas[name] = withRefs(schema, (ref) => ref.replace(/^#/, `${refsTo}${name}`))
+      const event = {
+        type: "object",
+        properties: {
+          resource_type: { const: id },
+          action: { enum: attributes.actions },
+          data: { $ref: `${refsTo}${name}` }
+        },
+        required: ["resource_type", "action", "data"]
+      }
+      const [action] = attributes.actions
+      const example = { event: { resource_type: id, action, data: attributes.example } }
+      const post = {
+        tags: ["webhooks"],
+        operationId: `webhooks.${id}`,
+        summary: attributes.title,
+        ...(attributes.description !== null && { description: attributes.description }),
+        parameters: Object.entries(webhookHeaders).map(([header, description]) => ({
+          name: header,
+          in: "header",
+          required: header === Signature.headerNames.id,
+          description,
+          schema: { type: "string" }
+        })),
+        requestBody: {
+          required: true,
+          content: {
+            [json]: {
+              schema: { type: "object", properties: { event }, required: ["event"] },
+              ...(attributes.example !== null && { example })
+            }
+          }
+        },
+        responses: {
+          200: { description: "Acknowledged. After any other answer, doorhook sends the event again." },
+          410: { description: "The receiver wants no more webhooks: doorhook disables the integration." }
+        },
+        security: []
+      }
+      return [id, { post }]
+    })
+  )
 
 const statusTexts: Readonly<Record<number, string>> = {
   200: "Success",
@@ -41,7 +105,7 @@ export const describeRoutes = Effect.fnUntraced(function* (
   url: string
 ) {
   // Imported on demand, because most processes never need it.
-  const { makeDescriptions, queryParameters, requiredParameters } = yield* Effect.promise(
+  const { identifierOf, makeDescriptions, queryParameters, requiredParameters } = yield* Effect.promise(
     () => import("./Descriptions.ts")
   )
   const descriptionOf = makeDescriptions(types)
@@ -49,8 +113,8 @@ export const describeRoutes = Effect.fnUntraced(function* (
 
   const schemaOf = (schema: Schema.Top): unknown => {
     const { definitions, schema: written } = Schema.toJsonSchemaDocument(schema)
-    for (const [name, definition] of Object.entries(definitions)) schemas[name] = withRefs(definition)
-    return withRefs(written)
+    for (const [name, definition] of Object.entries(definitions)) schemas[name] = withRefs(definition, toComponents)
+    return withRefs(written, toComponents)
   }
 
   const contentOf = (content: Content): Json =>
@@ -106,6 +170,7 @@ export const describeRoutes = Effect.fnUntraced(function* (
       security: description.isOpen === true ? [] : [{ bearer: [] }]
     }
   }
+  const webhooks = describeWebhooks(types, schemas, identifierOf)
   return {
     openapi: "3.1.0",
     info: {
@@ -114,8 +179,9 @@ export const describeRoutes = Effect.fnUntraced(function* (
       description: "OAuth 2.0 authorization, and webhook integrations for buildings and tenants."
     },
     servers: [{ url }],
-    tags: tags.map((name) => ({ name })),
+    tags: [...tags, "webhooks"].map((name) => ({ name })),
     paths,
+    webhooks,
     components: {
       schemas,
       securitySchemes: {

@@ -293,7 +293,7 @@ const typeChoice = (
   const { t } = language
   const bound = bindings.find(({ resource_type }) => resource_type === type)?.actions ?? []
   const title = typeName(language, types, type)
-  const about = type === "call" || type === "access_log" ? t(`about_${type}`) : (description ?? null)
+  const about = description ?? (type === "call" || type === "access_log" ? t(`about_${type}`) : null)
   const box = (action: string, words: Html.Part) =>
     Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${bound.includes(action) ? Html.template` checked` : null}> <span>${words}</span></label>\n`
   const [only] = actions

@@ -42,8 +42,9 @@ const memberOf = (data: Data, name: string): Data => {
 /** Returns the title of a resource type. */
 export const typeName = ({ t }: Language, types: ResourceTypeTable, type: ResourceType | null): string => {
   if (type === null) return t("type_unknown")
-  if (type === "call" || type === "access_log") return t(`type_${type}`)
-  return types.get(type)?.title ?? labelOf(type)
+  const title = types.get(type)?.title
+  if (title !== undefined) return title
+  return type === "call" || type === "access_log" ? t(`type_${type}`) : labelOf(type)
 }
 
 const summaryOfLog = ({ t }: Language, data: Data, doors: Place["doors"]): string => {
@@ -65,7 +66,7 @@ const summaryOfCall = ({ t }: Language, data: Data): string => {
   return unit === "" ? t(`${kind}_anywhere`, { panel }) : t(kind, { panel, unit })
 }
 
-/** Returns the line of a declared type: by its own summary, or title, action and id. */
+/** Returns the line of a declared or described type: by its own summary, or title, action and id. */
 const summaryOfDeclared = (
   language: Language,
   { onFailure, types }: Summarizer,
@@ -104,6 +105,8 @@ export const summaryOf = (
   const time = language.clock(Number.isNaN(logged) ? of.created_at : logged)
   const line = (): string => {
     if (data === null) return title
+    const isOwn = of.resource_type !== null && summarizer.types.get(of.resource_type)?.summary !== undefined
+    if (isOwn) return summaryOfDeclared(language, summarizer, of, data)
     if (of.resource_type === "access_log") return summaryOfLog(language, data, doors)
     return of.resource_type === "call"
       ? summaryOfCall(language, data)

@@ -347,7 +347,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
   it.live("ends a call in the host's transaction, in either order, and refuses an end without a call", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
-      const withEnds = Result.getOrThrow(declareTypes({}, true))
+      const withEnds = Result.getOrThrow(declareTypes({}, { hasCallEnd: true }))
       const { client, services } = yield* open(url, withEnds)
       yield* Effect.provide(createIntegration({ bindings: bindAll(withEnds) }), services)
       const event = (resource_type: string, data: unknown) =>
