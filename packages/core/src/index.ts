@@ -88,7 +88,8 @@ export type {
   AuthorizeCheck,
   AuthorizeErrorCode,
   AuthorizeProblem,
-  AuthorizeRequest
+  AuthorizeRequest,
+  AuthorizeSource
 } from "./oauth/AuthorizationRequest.ts"
 export type { ClientRequest } from "./oauth/ClientAuthentication.ts"
 export * from "./oauth/Clients.ts"
@@ -97,6 +98,8 @@ export type { LoginAttempt, LoginResult, SignInResult } from "./oauth/Login.ts"
 export * as LoginThrottle from "./oauth/LoginThrottle.ts"
 export * from "./oauth/OAuthError.ts"
 export * as Parameters from "./oauth/Parameters.ts"
+export { apiPath, apiResource, unboundOnly } from "./oauth/Resources.ts"
+export type { Audience, ResourceSettings } from "./oauth/Resources.ts"
 export type { Introspection, Principal } from "./oauth/Tokens.ts"
 
 // services

@@ -81,6 +81,12 @@ const settings: {
   accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
   texts: ["DOORHOOK_TEXTS", '{"fr":{"deny":"Refuser"}}', { fr: { deny: "Refuser" } }, "Refuser"],
+  resources: [
+    "DOORHOOK_RESOURCES",
+    '{"https://api.example/doors":{"scopes":["public"]}}',
+    { "https://api.example/doors": { scopes: ["public"] } },
+    '{"doors":{}}'
+  ],
   scopes: ["DOORHOOK_SCOPES", '{"doors:open":"Open"}', { "doors:open": "Open" }, '{"a b":"x"}'],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
   refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],

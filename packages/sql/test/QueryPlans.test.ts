@@ -175,7 +175,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteAccessToken: [Tokens.deleteAccessToken, "SEARCH access_tokens USING INTEGER PRIMARY KEY (rowid=?)"],
   refreshTokenWithGrant: [Tokens.refreshTokenWithGrant, "SEARCH t USING PRIMARY KEY (hash=?)"],
   useCode: [Tokens.useCode, "SEARCH codes USING PRIMARY KEY (hash=?)"],
-  livingRefreshToken: [Tokens.livingRefreshToken, "SEARCH t USING PRIMARY KEY (hash=?)"],
+  refreshAccessToken: [Tokens.refreshAccessToken, "SEARCH t USING PRIMARY KEY (hash=?)"],
   purgeAccessTokens: [Tokens.purgeAccessTokens, "SEARCH t USING INTEGER PRIMARY KEY (rowid<?)"],
   purgeCodes: [Tokens.purgeCodes, "COVERING INDEX codes_by_expiry (expires_at<?)"],
   deleteGrants: [Tokens.deleteGrants, "SEARCH grants USING PRIMARY KEY (id=?)"],

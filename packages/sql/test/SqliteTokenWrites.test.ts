@@ -20,6 +20,7 @@ const grant = Grant.make({
   user_id: UserId.make("user"),
   client_id: ClientId.make("client"),
   scope: "public",
+  resource: "",
   created_at: 1_000,
   revoked_at: null
 })
@@ -35,11 +36,26 @@ const code = AuthorizationCode.make({
 })
 
 const issue = (name: string, refresh: string | null = null): IssuedTokens => ({
-  access: { hash: hash(name), grant_id: grant.id, scope: null, created_at: 1_000, expires_at: 9_000, retires: null },
+  access: {
+    hash: hash(name),
+    grant_id: grant.id,
+    scope: null,
+    resource: null,
+    created_at: 1_000,
+    expires_at: 9_000,
+    retires: null
+  },
   refresh:
     refresh === null
       ? null
-      : { hash: hash(refresh), grant_id: grant.id, created_at: 1_000, rotated_at: null, retired_at: null },
+      : {
+          hash: hash(refresh),
+          grant_id: grant.id,
+          created_at: 1_000,
+          used_at: null,
+          rotated_at: null,
+          retired_at: null
+        },
   maxAccessTokens: 100
 })
 

@@ -64,12 +64,28 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const access = (grant_id: GrantId, lifetime: number): NewAccessToken => {
     const retires = at(refreshTokens, serial)?.hash ?? null
     const scope = serial % 2 === 0 ? null : "doors:open"
-    const token = { hash: hash("access"), grant_id, scope, created_at: now, expires_at: now + lifetime, retires }
+    const resource = serial % 3 === 0 ? null : "https://api.example/doors"
+    const token = {
+      hash: hash("access"),
+      grant_id,
+      scope,
+      resource,
+      created_at: now,
+      expires_at: now + lifetime,
+      retires
+    }
     accessTokens.push(token)
     return token
   }
   const refresh = (grant_id: GrantId): RefreshToken => {
-    const token = { hash: hash("refresh"), grant_id, created_at: now, rotated_at: null, retired_at: null }
+    const token = {
+      hash: hash("refresh"),
+      grant_id,
+      created_at: now,
+      used_at: null,
+      rotated_at: null,
+      retired_at: null
+    }
     refreshTokens.push(token)
     return token
   }
@@ -82,6 +98,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
           user_id: userOf(step.user),
           client_id: clientOf(step.client),
           scope: "public",
+          resource: "",
           created_at: now,
           revoked_at: null
         }

@@ -210,7 +210,8 @@ const make = Effect.sync(() => {
       const stored = refreshTokens.get(presented)
       const grant = stored === undefined || stored.token.retired_at !== null ? null : aliveGrant(stored.token.grant_id)
       if (stored === undefined || grant === null) return refused
-      if (issued.refresh !== null && stored.token.rotated_at === null) {
+      if (issued.refresh === null) stored.token = { ...stored.token, used_at: now }
+      else if (stored.token.rotated_at === null) {
         stored.token = { ...stored.token, rotated_at: now }
         stored.ending = endAt(now + rotatedRetention, () => deleteRefresh(presented))
       }

@@ -43,8 +43,10 @@ export const isRegistered = (registered: ReadonlyArray<string>, requested: strin
  * Adds parameters to the query of a redirect URI (RFC 6749 section 4.1.2). Spaces become `%20`, which every decoder
  * accepts, unlike `+`.
  */
-export const withParameters = (uri: string, parameters: Readonly<Record<string, string>>): string => {
-  const query = new URLSearchParams(parameters).toString().replaceAll("+", "%20")
+export const withParameters = (uri: string, parameters: Iterable<readonly [string, string]>): string => {
+  const query = new URLSearchParams(Array.from(parameters, ([name, value]): [string, string] => [name, value]))
+    .toString()
+    .replaceAll("+", "%20")
   if (!uri.includes("?")) return `${uri}?${query}`
   return /[?&]$/.test(uri) ? `${uri}${query}` : `${uri}&${query}`
 }

@@ -16,6 +16,9 @@ export const publicScope = "public"
 /** Returns the names in a granted scope. A granted scope has no duplicates and only single spaces between names. */
 export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
+/** Returns the resources that a grant or token is bound to, which are stored like the names in a scope. */
+export const resourcesIn = (resource: string): ReadonlyArray<string> => scopeNames(resource)
+
 /** SHA-256 of a code or token, base64url. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("TokenHash"))
 export type TokenHash = typeof TokenHash.Type
@@ -27,6 +30,11 @@ export const Grant = Schema.Struct({
   client_id: ClientId,
   /** See `scopeNames`. */
   scope: Schema.String,
+  /**
+   * The resources that its tokens are bound to, separated by spaces (RFC 8707 section 2). Empty: the tokens open `/v4`
+   * and those routes of the host that name no resource.
+   */
+  resource: Schema.String,
   created_at: Schema.Int,
   revoked_at: Schema.NullOr(Schema.Int)
 })
@@ -57,6 +65,8 @@ export const AccessToken = Schema.Struct({
   grant_id: GrantId,
   /** The narrowed scope (RFC 6749 section 6); null for the whole scope of the grant. */
   scope: Schema.NullOr(Schema.String),
+  /** The narrowed resources (RFC 8707 section 2.2); null for all resources of the grant. */
+  resource: Schema.NullOr(Schema.String),
   created_at: Schema.Int,
   expires_at: Schema.Int,
   /** The rotated refresh token that the first use of this access token retires (RFC 9700 section 4.14.2). */
@@ -78,6 +88,8 @@ export const RefreshToken = Schema.Struct({
   hash: TokenHash,
   grant_id: GrantId,
   created_at: Schema.Int,
+  /** When it was last used without being replaced; null if it never was. */
+  used_at: Schema.NullOr(Schema.Int),
   /** When a successor was issued; null if there is none. */
   rotated_at: Schema.NullOr(Schema.Int),
   /**

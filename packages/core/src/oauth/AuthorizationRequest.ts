@@ -5,7 +5,7 @@
  * Users are only redirected to registered addresses. If the client or the redirect URI is unknown or invalid, a page
  * shows the problem instead (RFC 6749 section 4.1.2.1).
  */
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Client } from "../model/Client.ts"
 import { isConfidential, outOfBandUri } from "../model/Client.ts"
 import { publicScope, scopeNames } from "../model/Token.ts"
@@ -17,6 +17,7 @@ import type { ClientAuthentication } from "./ClientAuthentication.ts"
 import { warnOnce } from "../ports/KnownClients.ts"
 import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
+import type { Resources } from "./Resources.ts"
 import type { Secrets } from "./Secrets.ts"
 
 /** A valid request, ready for the user's login and consent. */
@@ -29,11 +30,18 @@ export interface AuthorizeRequest {
   readonly state: string | null
   /** The scope to grant; see `scopeNames`. */
   readonly scope: string
+  /** The resources that the tokens are bound to; see `Grant.resource`. */
+  readonly resource: string
   readonly code_challenge: string | null
 }
 
 /** Error codes for redirects to the client (RFC 6749 section 4.1.2.1). */
-export type AuthorizeErrorCode = "invalid_request" | "unsupported_response_type" | "invalid_scope" | "access_denied"
+export type AuthorizeErrorCode =
+  | "invalid_request"
+  | "unsupported_response_type"
+  | "invalid_scope"
+  | "invalid_target"
+  | "access_denied"
 
 /** Why the login page is not shown. */
 export type AuthorizeProblem =
@@ -56,7 +64,7 @@ export type AuthorizeCheck = { readonly _tag: "Valid"; readonly request: Authori
 /** Parameters that identify the client and the redirect target. */
 const identifying = ["client_id", "redirect_uri", "client_secret"] as const
 
-const others = ["response_type", "state", "scope", "code_challenge", "code_challenge_method"] as const
+const others = ["response_type", "state", "scope", "resource", "code_challenge", "code_challenge_method"] as const
 
 /** All parameters of the authorize step. */
 export const authorizeParameters = [...identifying, ...others] as const
@@ -118,21 +126,27 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
     : "The code_challenge is not SHA-256 in base64url, which has 43 characters without padding."
 }
 
+/** Where an authorization request comes from, and where it arrived. */
+export interface AuthorizeSource {
+  /** The network address of the sender; null if unknown. */
+  readonly address: string | null
+  /** The public URL. */
+  readonly issuer: string
+}
+
 /** Dependencies of the check. */
 interface AuthorizationRequestNeeds {
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
+  readonly resources: Resources
   readonly settings: AuthorizationSettingsShape
 }
 
-/**
- * Checks all parameters of an authorization request. `address` is the network address of the sender, if known. Unknown
- * parameters are ignored (RFC 6749 section 3.1).
- */
-export const makeCheckAuthorize = ({ clients, directory, settings }: AuthorizationRequestNeeds) =>
+/** Checks all parameters of an authorization request. Unknown parameters are ignored (RFC 6749 section 3.1). */
+export const makeCheckAuthorize = ({ clients, directory, resources, settings }: AuthorizationRequestNeeds) =>
   Effect.fnUntraced(function* (
     parameters: Parameters,
-    address: string | null
+    { address, issuer }: AuthorizeSource
   ): Effect.fn.Return<AuthorizeCheck, StoreError | DirectoryError> {
     const doubtful = identifying.find((name) => parameters.repeated.has(name))
     if (doubtful !== undefined) return page(cameTwice(doubtful))
@@ -166,8 +180,11 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     if (responseType === null)
       return fail("invalid_request", "The parameter response_type is missing. It must be code.")
     if (responseType !== "code") return fail("unsupported_response_type", "The response_type must be code.")
-    const scope = grantedScope(settings, get(parameters, "scope"))
-    if (scope === null) return fail("invalid_scope", scopeRefusal(settings))
+    const resource = resources.requested(parameters.resources, issuer)
+    if (Result.isFailure(resource)) return fail(resource.failure.error, resource.failure.error_description)
+    const allowed = resources.scopesOf(resource.success, issuer)
+    const scope = grantedScope(settings, allowed, get(parameters, "scope"))
+    if (scope === null) return fail("invalid_scope", scopeRefusal(allowed))
     const code_challenge = get(parameters, "code_challenge")
     const problem = challengeProblem(client, code_challenge, get(parameters, "code_challenge_method"))
     if (problem !== null) return fail("invalid_request", problem)
@@ -178,6 +195,7 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
       redirect_uri_given: given !== null,
       state,
       scope,
+      resource: resource.success,
       code_challenge
     }
     return { _tag: "Valid", request }
@@ -200,10 +218,7 @@ export const verifies = (secrets: Secrets, verifier: string, challenge: string):
 
 // The scope parameter (RFC 6749 section 3.3).
 
-type ScopeSettings = Pick<AuthorizationSettingsShape, "scopes" | "unknownScope">
-
-const isDeclared = ({ scopes }: ScopeSettings, name: string): boolean =>
-  name === publicScope || Object.hasOwn(scopes, name)
+type ScopeSettings = Pick<AuthorizationSettingsShape, "unknownScope">
 
 /** Returns the names in a scope parameter, without repetitions. */
 const askedFor = (parameter: string): ReadonlyArray<string> => [
@@ -211,36 +226,47 @@ const askedFor = (parameter: string): ReadonlyArray<string> => [
 ]
 
 /**
- * Returns the scope to grant: the requested one, or `public` if none is requested. Null if an undeclared scope is
- * requested and the settings refuse that.
+ * Returns the scope to grant: the requested one, or `public` if none is requested. `allowed` has the declared scopes
+ * that the requested resources allow. Null if another scope is requested and the settings refuse that, or if the
+ * resources don't allow the default.
  */
-export const grantedScope = (settings: ScopeSettings, parameter: string | null): string | null => {
+export const grantedScope = (
+  { unknownScope }: ScopeSettings,
+  allowed: ReadonlyArray<string>,
+  parameter: string | null
+): string | null => {
   const asked = askedFor(parameter ?? "")
-  const declared = asked.filter((name) => isDeclared(settings, name))
-  if (declared.length < asked.length && settings.unknownScope === "refuse") return null
-  return declared.length === 0 ? publicScope : declared.join(" ")
+  const kept = asked.filter((name) => allowed.includes(name))
+  if (kept.length < asked.length && unknownScope === "refuse") return null
+  if (kept.length > 0) return kept.join(" ")
+  return allowed.includes(publicScope) ? publicScope : null
 }
 
 /**
  * Returns the scope of an access token from a refresh (RFC 6749 section 6): the granted scope, or the requested part of
- * it. Null if more is requested.
+ * it. Null if more is requested. `known` has all scopes that could have been granted.
  */
-export const narrowedScope = (settings: ScopeSettings, granted: string, parameter: string | null): string | null => {
+export const narrowedScope = (
+  { unknownScope }: ScopeSettings,
+  known: ReadonlyArray<string>,
+  granted: string,
+  parameter: string | null
+): string | null => {
   if (parameter === null) return granted
   const held = scopeNames(granted)
   const asked = askedFor(parameter)
   const kept = asked.filter((name) => held.includes(name))
-  const isIgnored = (name: string) => settings.unknownScope === "ignore" && !isDeclared(settings, name)
+  const isIgnored = (name: string) => unknownScope === "ignore" && !known.includes(name)
   if (!asked.every((name) => held.includes(name) || isIgnored(name))) return null
   return kept.length === 0 ? granted : kept.join(" ")
 }
 
-/** Advice for a client that requested an undeclared scope. */
-const scopeRefusal = ({ scopes }: ScopeSettings): string => {
-  const names = [publicScope, ...Object.keys(scopes)]
-  return names.length === 1
-    ? `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`
-    : `The scopes are ${names.join(", ")}. Ask for some of them, or leave the scope parameter out.`
+/** Advice for a client that requested a scope which is not allowed. */
+const scopeRefusal = (allowed: ReadonlyArray<string>): string => {
+  const advice = allowed.includes(publicScope) ? ", or leave the scope parameter out" : ""
+  return allowed.length === 1
+    ? `The only scope is ${allowed.join("")}. Ask for it${advice}.`
+    : `The scopes are ${allowed.join(", ")}. Ask for some of them${advice}.`
 }
 
 /** Advice for a client that requested more than a refresh token's scope. */

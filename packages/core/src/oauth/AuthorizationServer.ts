@@ -15,7 +15,7 @@ import { Directory } from "../ports/Directory.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import type { AuthorizeCheck, AuthorizeRequest } from "./AuthorizationRequest.ts"
+import type { AuthorizeCheck, AuthorizeRequest, AuthorizeSource } from "./AuthorizationRequest.ts"
 import { makeCheckAuthorize } from "./AuthorizationRequest.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
@@ -25,6 +25,8 @@ import { makeLogin } from "./Login.ts"
 import * as LoginThrottle from "./LoginThrottle.ts"
 import type { OAuthError, TooManyAttempts, TooManyTokens } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
+import type { Audience } from "./Resources.ts"
+import { Resources } from "./Resources.ts"
 import { makeSecrets } from "./Secrets.ts"
 import { makeRefreshReuse, makeTokenEndpoint } from "./TokenEndpoint.ts"
 import type { Introspection, Principal } from "./Tokens.ts"
@@ -37,18 +39,18 @@ export class AuthorizationServer extends Context.Service<
   AuthorizationServer,
   {
     /**
-     * Returns the principal of an access token; null if the token is unknown, expired or revoked, or its user or client
-     * no longer exists.
+     * Returns the principal of an access token; null if the token is unknown, expired, revoked or for another audience,
+     * or its user or client no longer exists.
      */
-    readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
+    readonly authenticate: (
+      accessToken: string,
+      audience: Audience
+    ) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
-    /**
-     * Checks whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1).
-     * `address` is the network address of the sender, if known.
-     */
+    /** Checks whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1). */
     readonly checkAuthorize: (
       parameters: Parameters,
-      address: string | null
+      source: AuthorizeSource
     ) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
 
     /** Returns the user logged in at the host, or where to log in; null if doorhook's own login page is needed. */
@@ -94,7 +96,8 @@ export class AuthorizationServer extends Context.Service<
       const throttle = LoginThrottle.make(now)
       const bursts = makeRefreshReuse()
       const clients = makeClientAuthentication({ directory, store: yield* ClientStore, secrets, throttle, now })
-      const parts = { bursts, clients, directory, now, secrets, settings, store, throttle }
+      const resources = new Resources(settings)
+      const parts = { bursts, clients, directory, now, resources, secrets, settings, store, throttle }
       return AuthorizationServer.of({
         checkAuthorize: makeCheckAuthorize(parts),
         token: makeTokenEndpoint(parts),

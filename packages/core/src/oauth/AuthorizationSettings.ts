@@ -5,6 +5,8 @@ import { Context, Effect, JsonPointer, Layer, Result } from "effect"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import { publicScope } from "../model/Token.ts"
+import type { ResourceSettings } from "./Resources.ts"
+import { resourceFlaw } from "./Resources.ts"
 
 export interface AuthorizationSettingsShape {
   /**
@@ -23,6 +25,10 @@ export interface AuthorizationSettingsShape {
    * 6749 section 3.3.
    */
   readonly scopes: Readonly<Record<string, string>>
+  /**
+   * The host's own APIs to which tokens can be bound (RFC 8707), by URI. A token for one of them opens nothing else.
+   */
+  readonly resources: Readonly<Record<string, ResourceSettings>>
   /** Whether an undeclared scope is refused as an error or left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
   /** Maximum number of valid access tokens per grant. Issuing another one invalidates the oldest. */
@@ -39,6 +45,7 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   refreshRequiresSecret: false,
   refreshRotation: "public",
   scopes: {},
+  resources: {},
   unknownScope: "refuse",
   accessTokensPerGrant: 100,
   tokenRequestsPerMinute: 600
@@ -60,12 +67,48 @@ const scopeProblems = ([name, description]: readonly [string, string]): Readonly
   return [{ pointer: `/scopes/${JsonPointer.escapeToken(name)}`, detail }]
 }
 
-/** Combines the defaults with overrides. Fails if a scope is invalid. */
+const resourceProblems =
+  (scopes: Readonly<Record<string, string>>) =>
+  ([uri, settings]: readonly [string, ResourceSettings]): ReadonlyArray<Problem> => {
+    const flaw = resourceFlaw(uri)
+    if (flaw !== null) return [{ pointer: "/resources", detail: flaw }]
+    const pointer = `/resources/${JsonPointer.escapeToken(uri)}`
+    const known = [publicScope, ...Object.keys(scopes)]
+    const unknown = settings.scopes?.filter((name) => !known.includes(name)) ?? []
+    const { accessTokenLifetime: seconds = 1 } = settings
+    return [
+      ...unknown.map((name) => ({
+        pointer: `${pointer}/scopes`,
+        detail: `${JSON.stringify(name)} is not declared in \`scopes\`. Declared scopes: ${known.join(", ")}`
+      })),
+      ...(settings.scopes?.length === 0
+        ? [{ pointer: `${pointer}/scopes`, detail: "must name at least one scope, or be left out" }]
+        : []),
+      ...(Number.isInteger(seconds) && seconds >= 1
+        ? []
+        : [{ pointer: `${pointer}/accessTokenLifetime`, detail: "must be at least 1s, in whole seconds" }])
+    ]
+  }
+
+/** Returns problems with resources that a client could not tell apart. */
+const sameResources = (uris: ReadonlyArray<string>): ReadonlyArray<Problem> =>
+  uris.flatMap((uri, at) => {
+    const other = uris.slice(0, at).find((earlier) => URL.parse(earlier)?.href === URL.parse(uri)?.href)
+    return other === undefined || resourceFlaw(uri) !== null
+      ? []
+      : [{ pointer: "/resources", detail: `${uri} and ${other} are the same URL. Declare one` }]
+  })
+
+/** Combines the defaults with overrides. Fails if a scope or resource is invalid. */
 export const authorizationSettingsOf = (
   overrides: Partial<AuthorizationSettingsShape>
 ): Result.Result<AuthorizationSettingsShape, InvalidInput> => {
   const settings = { ...authorizationDefaults, ...overrides }
-  const invalid = InvalidInput.of("Invalid settings", Object.entries(settings.scopes).flatMap(scopeProblems))
+  const invalid = InvalidInput.of("Invalid settings", [
+    ...Object.entries(settings.scopes).flatMap(scopeProblems),
+    ...Object.entries(settings.resources).flatMap(resourceProblems(settings.scopes)),
+    ...sameResources(Object.keys(settings.resources))
+  ])
   return invalid === null ? Result.succeed(settings) : Result.fail(invalid)
 }
 

@@ -25,6 +25,8 @@ export interface ClientRequest {
   readonly authorization: string | null
   /** The network address of the sender; null if unknown. */
   readonly address: string | null
+  /** The public URL. */
+  readonly issuer: string
 }
 
 /**

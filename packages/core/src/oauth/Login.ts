@@ -59,6 +59,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
         user_id: user,
         client_id: request.client.id,
         scope: request.scope,
+        resource: request.resource,
         created_at,
         revoked_at: null
       },

@@ -30,7 +30,8 @@ export const OAuthErrorCode = Schema.Literals([
   "invalid_client",
   "invalid_grant",
   "unsupported_grant_type",
-  "invalid_scope"
+  "invalid_scope",
+  "invalid_target"
 ])
 export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
@@ -66,6 +67,11 @@ export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
 
   static unsupportedGrantType(error_description: string): OAuthError {
     return new OAuthError({ error: "unsupported_grant_type", error_description })
+  }
+
+  /** A requested resource is unknown, or not among the granted ones (RFC 8707 section 2). */
+  static invalidTarget(error_description: string): OAuthError {
+    return new OAuthError({ error: "invalid_target", error_description })
   }
 
   static invalidScope(error_description: string): OAuthError {

@@ -7,6 +7,8 @@
 export interface Parameters {
   /** The first value of each parameter. */
   readonly values: ReadonlyMap<string, string>
+  /** The values of `resource`, which is the only parameter that may be repeated (RFC 8707 section 2). */
+  readonly resources: ReadonlyArray<string>
   /** Parameters that occurred more than once. */
   readonly repeated: ReadonlySet<string>
 }
@@ -14,13 +16,15 @@ export interface Parameters {
 /** Reads decoded pairs of name and value, in the order sent. */
 export const fromPairs = (pairs: Iterable<readonly [string, string]>): Parameters => {
   const values = new Map<string, string>()
+  const resources: Array<string> = []
   const repeated = new Set<string>()
   for (const [name, value] of pairs) {
     if (value === "") continue
-    if (values.has(name)) repeated.add(name)
+    if (name === "resource") resources.push(value)
+    else if (values.has(name)) repeated.add(name)
     else values.set(name, value)
   }
-  return { values, repeated }
+  return { values, resources, repeated }
 }
 
 /** All parameters of the token, revocation and introspection endpoints. */
@@ -33,6 +37,7 @@ export const meaningful: ReadonlySet<string> = new Set([
   "code_verifier",
   "refresh_token",
   "scope",
+  "resource",
   "token",
   "token_type_hint"
 ])
@@ -40,12 +45,12 @@ export const meaningful: ReadonlySet<string> = new Set([
 /** Returns the value of a parameter; null if absent. */
 export const get = (parameters: Parameters, name: string): string | null => parameters.values.get(name) ?? null
 
-/** Parameters of extensions that may be repeated (RFC 8707, RFC 8693). doorhook ignores them. */
-const repeatable: ReadonlySet<string> = new Set(["resource", "audience"])
-
-/** Returns the first parameter that is repeated although it must not be; null if there is none. */
+/**
+ * Returns the first parameter that is repeated although it must not be; null if there is none. `audience` may be
+ * repeated (RFC 8693 section 2.1), but doorhook ignores it.
+ */
 export const firstRepeated = ({ repeated }: Parameters): string | null =>
-  [...repeated].find((name) => !repeatable.has(name)) ?? null
+  [...repeated].find((name) => name !== "audience") ?? null
 
 /**
  * Returns the message for a repeated parameter. It omits names that an error description can't contain (RFC 6749

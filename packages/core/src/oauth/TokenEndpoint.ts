@@ -6,13 +6,13 @@
  * rotated refresh token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of the
  * two holders is illegitimate (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Client } from "../model/Client.ts"
 import { isConfidential } from "../model/Client.ts"
 import type { GrantId, UserId } from "../model/Ids.ts"
 import { RecentMap } from "../model/RecentMap.ts"
 import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken, TokenHash } from "../model/Token.ts"
-import { accessTokenLifetimeSeconds } from "../model/Token.ts"
+import { scopeNames } from "../model/Token.ts"
 import type { TokenResponse } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -26,6 +26,7 @@ import { OAuthError, TooManyTokens } from "./OAuthError.ts"
 import type { TooManyAttempts } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
+import type { Resources } from "./Resources.ts"
 import type { Secrets } from "./Secrets.ts"
 import { accessTokenText } from "./Secrets.ts"
 
@@ -35,6 +36,7 @@ interface TokenEndpointNeeds {
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
   readonly now: () => number
+  readonly resources: Resources
   readonly secrets: Secrets
   readonly settings: AuthorizationSettingsShape
   readonly store: TokenStore["Service"]
@@ -42,33 +44,86 @@ interface TokenEndpointNeeds {
 
 type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyAttempts | TooManyTokens | StoreError | DirectoryError>
 
-/** A usable refresh token, with the requested scope. */
-interface Refresh {
+/** What an access token is for. */
+interface Extent {
+  readonly scope: string
+  /** See `Grant.resource`. */
+  readonly resource: string
+}
+
+/** A usable refresh token, with what the new access token is for. */
+interface Refresh extends Extent {
   readonly at: number
   readonly hash: TokenHash
   readonly presented: string
-  readonly scope: string
 }
 
 /** Handles requests to the token endpoint. */
 export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientRequest) => Answer) => {
-  const { bursts, clients, directory, now, secrets, settings, store } = needs
+  const { bursts, clients, directory, now, resources, secrets, settings, store } = needs
   const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation } = settings
   const countToken = makeTokenLimit(settings.tokenRequestsPerMinute)
 
   /** Generates the random part of an access token, and its record. */
-  const newAccessToken = (grant: Grant, created_at: number, scope: string, retires: TokenHash | null) =>
+  const newAccessToken = (grant: Grant, created_at: number, { resource, scope }: Extent, retires: TokenHash | null) =>
     Effect.mapEager(secrets.generateAccess(), ({ hash, value }) => {
       // Based on whole seconds, like `created_at` in the answer, so that a token expires exactly `expires_in` later.
-      const expires_at = (Math.floor(created_at / 1_000) + accessTokenLifetimeSeconds) * 1_000
-      const narrowed = scope === grant.scope ? null : scope
-      const record: NewAccessToken = { hash, grant_id: grant.id, created_at, expires_at, scope: narrowed, retires }
+      const expires_at = (Math.floor(created_at / 1_000) + resources.lifetimeOf(resource)) * 1_000
+      const record: NewAccessToken = {
+        hash,
+        grant_id: grant.id,
+        created_at,
+        expires_at,
+        scope: scope === grant.scope ? null : scope,
+        resource: resource === grant.resource ? null : resource,
+        retires
+      }
       return { value, record }
     })
 
+  /**
+   * Returns what a token for a grant is for: everything granted, or the requested part of it. A token for some of the
+   * granted resources has only the scopes that these allow.
+   */
+  const extentOf = (grant: Grant, { issuer, parameters }: ClientRequest): Effect.Effect<Extent, OAuthError> => {
+    const narrowed = resources.narrowed(grant.resource, parameters.resources, issuer)
+    if (Result.isFailure(narrowed)) return Effect.fail(new OAuthError(narrowed.failure))
+    const resource = narrowed.success
+    const allowed = resources.scopesOf(resource, issuer)
+    const granted =
+      resource === grant.resource
+        ? grant.scope
+        : scopeNames(grant.scope)
+            .filter((name) => allowed.includes(name))
+            .join(" ")
+    // Only a refresh may ask for a part of the scope (RFC 6749 section 6).
+    const asked = get(parameters, "grant_type") === "refresh_token" ? get(parameters, "scope") : null
+    if (granted === "") {
+      return Effect.fail(OAuthError.invalidScope("None of the granted scopes can be used at the requested resource."))
+    }
+    const scope = narrowedScope(settings, resources.scopesOf("", issuer), granted, asked)
+    return scope === null
+      ? Effect.fail(OAuthError.invalidScope(narrowingRefusal(granted)))
+      : Effect.succeed({ resource, scope })
+  }
+
+  const response = (
+    access_token: string,
+    refresh_token: string,
+    { resource, scope }: Extent,
+    at: number
+  ): TokenResponse => ({
+    access_token,
+    token_type: "Bearer",
+    expires_in: resources.lifetimeOf(resource),
+    refresh_token,
+    scope,
+    created_at: Math.floor(at / 1_000)
+  })
+
   const newRefreshToken = (grant_id: GrantId, created_at: number) =>
     Effect.mapEager(secrets.generate("refresh"), ({ hash, value }) => {
-      const record: RefreshToken = { hash, grant_id, created_at, rotated_at: null, retired_at: null }
+      const record: RefreshToken = { hash, grant_id, created_at, used_at: null, rotated_at: null, retired_at: null }
       return { value, record }
     })
 
@@ -114,8 +169,9 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
 
   const exchangeCode = Effect.fnUntraced(function* (
     client: Client,
-    parameters: Parameters
+    request: ClientRequest
   ): Effect.fn.Return<TokenResponse, Effect.Error<Answer>> {
+    const { parameters } = request
     const at = now()
     const presented = get(parameters, "code")
     if (presented === null) return yield* missing("code")
@@ -127,22 +183,23 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     const { code, grant } = found
     yield* checkGrant(grant, client, "The code")
     yield* checkBinding(code, parameters)
+    const extent = yield* extentOf(grant, request)
     // A replay must revoke the grant even if the client has reached its limit.
     if (!found.isUsed) yield* countToken(client, grant.user_id, at)
 
-    const access = yield* newAccessToken(grant, at, grant.scope, null)
+    const access = yield* newAccessToken(grant, at, extent, null)
     const refresh = yield* newRefreshToken(grant.id, at)
     const issued = { access: access.record, refresh: refresh.record, maxAccessTokens }
     const seq = yield* store.redeemCode(hash, issued, at)
     // The code may have been used or revoked since it was read, which only the store detects.
     if (seq === null)
       return yield* refuseReplay(grant, "The code was used before, or access was revoked in the meantime")
-    return response(accessTokenText(seq, access.value), refresh.value, grant.scope, at)
+    return response(accessTokenText(seq, access.value), refresh.value, extent, at)
   })
 
-  const refreshTokens = (client: Client, parameters: Parameters): Answer => {
+  const refreshTokens = (client: Client, request: ClientRequest): Answer => {
     const at = now()
-    const presented = get(parameters, "refresh_token")
+    const presented = get(request.parameters, "refresh_token")
     if (presented === null) return missing("refresh_token")
     return Effect.flatMapEager(secrets.hashOf(presented), (hash) =>
       Effect.flatMapEager(store.findRefreshToken(hash), (found): Answer => {
@@ -151,10 +208,10 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
         return Effect.flatMapEager(checkGrant(grant, client, "The refresh token"), (): Answer => {
           if (isReplay(token, at) || bursts.isOver(hash, at))
             return refuseReplay(grant, "The refresh token was used before")
-          const scope = narrowedScope(settings, grant.scope, get(parameters, "scope"))
-          if (scope === null) return Effect.fail(OAuthError.invalidScope(narrowingRefusal(grant.scope)))
-          return Effect.flatMapEager(countToken(client, grant.user_id, at), () =>
-            issueFor(client, grant, { at, hash, presented, scope })
+          return Effect.flatMapEager(extentOf(grant, request), (extent) =>
+            Effect.flatMapEager(countToken(client, grant.user_id, at), () =>
+              issueFor(client, grant, { ...extent, at, hash, presented })
+            )
           )
         })
       })
@@ -162,18 +219,19 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
   }
 
   /** Issues an access token for a refresh token, and a new refresh token if the settings rotate them. */
-  const issueFor = (client: Client, grant: Grant, { at, hash, presented, scope }: Refresh): Answer => {
+  const issueFor = (client: Client, grant: Grant, wanted: Refresh): Answer => {
+    const { at, hash, presented } = wanted
     const rotates = refreshRotation === "always" || (refreshRotation === "public" && !isConfidential(client))
     const successorOf = rotates ? newRefreshToken(grant.id, at) : Effect.succeed(null)
     return Effect.flatMapEager(successorOf, (successor) =>
-      Effect.flatMapEager(newAccessToken(grant, at, scope, successor === null ? null : hash), (access) => {
+      Effect.flatMapEager(newAccessToken(grant, at, wanted, successor === null ? null : hash), (access) => {
         const issued = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
         return Effect.flatMapEager(store.refresh(hash, issued, at), (seq): Answer => {
           // The token was retired or revoked after it was read. The request is late, but not a replay.
           if (seq === null) return refuse("The refresh token was replaced while this request used it. Use the new one.")
           if (successor !== null) bursts.note(hash, at)
           const text = accessTokenText(seq, access.value)
-          return Effect.succeed(response(text, successor?.value ?? presented, scope, at))
+          return Effect.succeed(response(text, successor?.value ?? presented, wanted, at))
         })
       })
     )
@@ -191,9 +249,9 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       (client): Answer => {
         switch (grantType) {
           case "authorization_code":
-            return exchangeCode(client, parameters)
+            return exchangeCode(client, request)
           case "refresh_token":
-            return refreshTokens(client, parameters)
+            return refreshTokens(client, request)
           default:
             return Effect.fail(
               OAuthError.unsupportedGrantType("The grant_type must be authorization_code or refresh_token.")
@@ -210,15 +268,6 @@ const refuse = (description: string): Effect.Effect<never, OAuthError> =>
 /** Fails because a required parameter is missing. */
 const missing = (name: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidRequest(`The parameter ${name} is missing. Send it in the body.`))
-
-const response = (access_token: string, refresh_token: string, scope: string, now: number): TokenResponse => ({
-  access_token,
-  token_type: "Bearer",
-  expires_in: accessTokenLifetimeSeconds,
-  refresh_token,
-  scope,
-  created_at: Math.floor(now / 1_000)
-})
 
 // The token limit.
 

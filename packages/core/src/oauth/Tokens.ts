@@ -6,7 +6,7 @@ import type { Client } from "../model/Client.ts"
 import { isConfidential } from "../model/Client.ts"
 import type { ClientId, GrantId, UserId } from "../model/Ids.ts"
 import type { AccessToken, Grant, PresentedAccessToken } from "../model/Token.ts"
-import { scopeNames } from "../model/Token.ts"
+import { resourcesIn } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
@@ -16,6 +16,7 @@ import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication
 import type { TooManyAttempts } from "./OAuthError.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
+import type { Audience, Resources } from "./Resources.ts"
 import type { Secrets } from "./Secrets.ts"
 import { prefixes, sameHash } from "./Secrets.ts"
 import type { RefreshReuse } from "./TokenEndpoint.ts"
@@ -41,6 +42,8 @@ export type Introspection =
       readonly scope: string
       readonly client_id: ClientId
       readonly sub: UserId
+      /** The resources that the token is bound to (RFC 7662 section 2.2); absent for a token that is bound to none. */
+      readonly aud?: string | ReadonlyArray<string>
       readonly token_type?: "Bearer"
       readonly iat: number
       /** Absent for a refresh token, which does not expire. */
@@ -53,6 +56,7 @@ interface TokensNeeds {
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
   readonly now: () => number
+  readonly resources: Resources
   readonly secrets: Secrets
   readonly store: TokenStore["Service"]
 }
@@ -64,7 +68,7 @@ const nobody = Effect.succeed(null)
 const inactive: Introspection = { active: false }
 
 /** The operations on tokens; `AuthorizationServer` describes them. */
-export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: TokensNeeds) => {
+export const makeTokens = ({ bursts, clients, directory, now, resources, secrets, store }: TokensNeeds) => {
   /** Retires the refresh token that an access token was issued for, at the first use of the access token. */
   const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
     const at = now()
@@ -85,24 +89,32 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       found !== null && sameHash(found.token.hash, presented.hash) ? ({ kind: "access", ...found } as const) : null
     )
 
-  const authenticate = (accessToken: string): Effect.Effect<Principal | null, Failure> =>
+  const authenticate = (accessToken: string, audience: Audience): Effect.Effect<Principal | null, Failure> =>
     Effect.flatMapEager(secrets.readAccessToken(accessToken), (presented) =>
       presented === null
         ? nobody
         : Effect.flatMapEager(findAccess(presented), (found) =>
-            found === null || !isActive(found, now()) ? nobody : usedBy(found)
+            found === null || !isActive(found, now()) ? nobody : usedBy(found, audience)
           )
     )
 
-  /** Returns the principal of a valid access token, and retires the refresh token that it was issued for. */
-  const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
-    Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
+  /**
+   * Returns the principal of a valid access token, and retires the refresh token that it was issued for. Null if the
+   * token is for another audience.
+   */
+  const usedBy = (
+    { grant, token }: StoredAccessToken,
+    audience: Audience
+  ): Effect.Effect<Principal | null, Failure> => {
+    const scopes = resources.scopesAt(token.resource ?? grant.resource, token.scope ?? grant.scope, audience)
+    if (scopes === null) return nobody
+    return Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
       if (!areThere) return nobody
       const { client_id, id: grant_id, user_id } = grant
-      const scopes = scopeNames(token.scope ?? grant.scope)
       const principal = { user_id, client_id, grant_id, scopes, expires_at: token.expires_at }
       return Effect.mapEager(retire(token), () => principal)
     })
+  }
 
   /** Reads the client and the token of a revocation or introspection request. */
   const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
@@ -161,17 +173,23 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     const found = yield* find(token)
     if (found === null || !belongsTo(found, client) || !isActive(found, now())) return inactive
     if (!(yield* hasParties(found.grant))) return inactive
-    const { client_id, scope, user_id: sub } = found.grant
+    const { client_id, resource, scope, user_id: sub } = found.grant
     const iat = Math.floor(found.token.created_at / 1_000)
-    if (found.kind === "refresh") return { active: true, scope, client_id, sub, iat }
-    const { expires_at, scope: narrowed } = found.token
-    const exp = expires_at / 1_000
-    return { active: true, scope: narrowed ?? scope, client_id, sub, token_type: "Bearer", iat, exp }
+    if (found.kind === "refresh") return { active: true, scope, client_id, sub, ...audienceOf(resource), iat }
+    const { expires_at, resource: bound, scope: narrowed } = found.token
+    const known = { scope: narrowed ?? scope, client_id, sub, ...audienceOf(bound ?? resource) }
+    return { active: true, ...known, token_type: "Bearer", iat, exp: expires_at / 1_000 }
   })
 
   return { authenticate, introspect, revoke }
 }
 
 const otherClients = () => Effect.fail(OAuthError.invalidGrant("The token was issued to another client."))
+
+const audienceOf = (resource: string): { readonly aud?: string | ReadonlyArray<string> } => {
+  const uris = resourcesIn(resource)
+  const [first] = uris
+  return first === undefined ? {} : { aud: uris.length === 1 ? first : uris }
+}
 
 const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id

@@ -71,7 +71,7 @@ export class TokenStore extends Context.Service<
     ) => Effect.Effect<{ readonly token: RefreshToken; readonly grant: Grant } | null, StoreError>
     /**
      * Stores the tokens issued by a refresh. If they include a new refresh token, marks the presented refresh token as
-     * rotated at `now`, unless it is already marked. Returns the number of the access token. Returns null and stores
+     * rotated at `now`, unless it is already marked. Otherwise, marks it as used at `now`. Returns the number of the access token. Returns null and stores
      * nothing if the presented token is retired or its grant is revoked.
      */
     readonly refresh: (

@@ -10,6 +10,7 @@ const grant: Grant = {
   user_id: UserId.make("u"),
   client_id: ClientId.make("c"),
   scope: "webhooks",
+  resource: "",
   created_at: 0,
   revoked_at: null
 }
@@ -18,6 +19,7 @@ const access: AccessToken = {
   hash: TokenHash.make("a"),
   grant_id: grant.id,
   scope: null,
+  resource: null,
   created_at: 1_000,
   expires_at: 9_000,
   retires: TokenHash.make("old")
@@ -26,6 +28,7 @@ const refresh: RefreshToken = {
   hash: TokenHash.make("r"),
   grant_id: grant.id,
   created_at: 0,
+  used_at: null,
   rotated_at: null,
   retired_at: null
 }

@@ -4,10 +4,22 @@ import { Effect } from "effect"
 import fc from "fast-check"
 import * as AuthorizationRequest from "../../src/oauth/AuthorizationRequest.ts"
 import { makeSecrets } from "../../src/oauth/Secrets.ts"
-import { authorizeC1, authorizeP1, checked, parametersOf, pkce, redirectUri, testLayer, includes } from "./fixtures.ts"
+import {
+  authorizeC1,
+  authorizeP1,
+  checked,
+  issuer,
+  parametersOf,
+  pkce,
+  redirectUri,
+  testLayer,
+  includes
+} from "./fixtures.ts"
+
+const from = (address: string | null = null) => ({ address, issuer })
 
 const check = (fields: Readonly<Record<string, string>>, settings = {}) =>
-  Effect.flatMap(AuthorizationServer, (service) => service.checkAuthorize(parametersOf(fields), null)).pipe(
+  Effect.flatMap(AuthorizationServer, (service) => service.checkAuthorize(parametersOf(fields), from())).pipe(
     Effect.provide(testLayer(settings))
   )
 
@@ -105,14 +117,14 @@ describe("checkAuthorize", () => {
       const twice = (name: string) =>
         Effect.flatMap(AuthorizationServer, (service) =>
           service.checkAuthorize(
-            Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s", resource: "r" }), [name, "x"]]),
-            null
+            Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s", audience: "r" }), [name, "x"]]),
+            from()
           )
         ).pipe(Effect.provide(testLayer()))
       includes(yield* twice("client_id"), { _tag: "Page" })
       includes(yield* twice("redirect_uri"), { _tag: "Page" })
       includes(yield* twice("response_type"), { _tag: "Redirect", error: "invalid_request", state: "s" })
-      includes(yield* twice("resource"), { _tag: "Valid" })
+      includes(yield* twice("audience"), { _tag: "Valid" })
       // No state is returned, because the request contains two different states.
       includes(yield* twice("state"), { _tag: "Redirect", error: "invalid_request", state: null })
     })
@@ -125,14 +137,14 @@ describe("checkAuthorize", () => {
         const { checkAuthorize } = yield* AuthorizationServer
         const withSecret = (client_secret: string) => parametersOf({ ...authorizeC1, client_secret })
         for (let failure = 1; failure <= 10; failure++) {
-          includes(yield* checkAuthorize(withSecret("s2"), "192.0.2.1"), { _tag: "Page", status: 401 })
+          includes(yield* checkAuthorize(withSecret("s2"), from("192.0.2.1")), { _tag: "Page", status: 401 })
         }
-        assert.deepStrictEqual(yield* checkAuthorize(withSecret("s1"), "192.0.2.1"), {
+        assert.deepStrictEqual(yield* checkAuthorize(withSecret("s1"), from("192.0.2.1")), {
           _tag: "Throttled",
           retry_after: 900
         })
-        includes(yield* checkAuthorize(withSecret("s1"), "192.0.2.2"), { _tag: "Valid" })
-        includes(yield* checkAuthorize(parametersOf(authorizeC1), "192.0.2.1"), { _tag: "Valid" })
+        includes(yield* checkAuthorize(withSecret("s1"), from("192.0.2.2")), { _tag: "Valid" })
+        includes(yield* checkAuthorize(parametersOf(authorizeC1), from("192.0.2.1")), { _tag: "Valid" })
       }).pipe(Effect.provide(testLayer()))
   )
 

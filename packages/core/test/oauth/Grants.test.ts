@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { AuthorizationServer, ClientId, Directory, DirectoryError, Grants, UserId } from "@doorhook/core"
+import { AuthorizationServer, ClientId, Directory, DirectoryError, Grants, unboundOnly, UserId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { authorizeC1, bodyOf, exchangeOf, obtainCode, obtainPublicTokens, obtainTokens, testLayer } from "./fixtures.ts"
@@ -85,13 +85,13 @@ describe("grants of a user", () => {
       const second = yield* obtainTokens
       const code = yield* obtainCode(authorizeC1)
       assert.strictEqual(yield* grants.revoke(admin, ClientId.make("c1")), 2)
-      for (const { access_token } of [first, second]) assert.isNull(yield* authenticate(access_token))
+      for (const { access_token } of [first, second]) assert.isNull(yield* authenticate(access_token, unboundOnly))
       const late = yield* Effect.flip(token(bodyOf(exchangeOf(code))))
       assert.include(late.message, "invalid_grant")
-      assert.isNotNull(yield* authenticate(app.access_token))
+      assert.isNotNull(yield* authenticate(app.access_token, unboundOnly))
       assert.strictEqual(yield* grants.revoke(nobody, null), 0)
       assert.strictEqual(yield* grants.revoke(admin, null), 1)
-      assert.isNull(yield* authenticate(app.access_token))
+      assert.isNull(yield* authenticate(app.access_token, unboundOnly))
       assert.deepStrictEqual(yield* grants.list(admin), [])
     }).pipe(Effect.provide(layer))
   )

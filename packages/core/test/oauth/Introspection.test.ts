@@ -1,4 +1,4 @@
-import { AuthorizationServer } from "@doorhook/core"
+import { AuthorizationServer, unboundOnly } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, string>>
 
 const service = <A, E>(use: (service: AuthorizationServer["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(AuthorizationServer, use)
-const authenticate = (token: string) => service(({ authenticate }) => authenticate(token))
+const authenticate = (token: string) => service(({ authenticate }) => authenticate(token, unboundOnly))
 const revoke = (fields: Fields) => service(({ revoke }) => revoke(bodyOf(fields)))
 const introspect = (fields: Fields) => service(({ introspect }) => introspect(bodyOf(fields)))
 const refresh = (token: string, client: string) => service(({ token: send }) => send(bodyOf(refreshOf(token, client))))

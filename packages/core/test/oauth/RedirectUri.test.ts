@@ -116,7 +116,7 @@ describe("RedirectUri.withParameters", () => {
         fc.constantFrom("https://c.example/cb", "https://c.example/cb?a=1", "https://c.example/cb?", "com.app.x:/cb"),
         fc.string({ unit: "grapheme" }),
         (uri, state) => {
-          const url = new URL(RedirectUri.withParameters(uri, { code: "x", state }))
+          const url = new URL(RedirectUri.withParameters(uri, Object.entries({ code: "x", state })))
           assert.strictEqual(url.searchParams.get("state"), state.toWellFormed())
           assert.strictEqual(url.searchParams.get("code"), "x")
           assert.strictEqual(url.searchParams.get("a"), uri.includes("a=1") ? "1" : null)

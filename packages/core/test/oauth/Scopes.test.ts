@@ -29,29 +29,29 @@ describe("the scope of an authorization request", () => {
     fc.assert(
       fc.property(names, space, (asked, gap) => {
         const granted = unique(asked).join(" ")
-        assert.strictEqual(grantedScope(refuse, parameterOf(asked, gap)), granted)
-        assert.strictEqual(grantedScope(ignore, parameterOf(asked, gap)), granted)
+        assert.strictEqual(grantedScope(refuse, known, parameterOf(asked, gap)), granted)
+        assert.strictEqual(grantedScope(ignore, known, parameterOf(asked, gap)), granted)
       })
     )
   })
 
   it("is public if none is requested", () => {
-    for (const parameter of [null, "", "   "]) assert.strictEqual(grantedScope(refuse, parameter), "public")
+    for (const parameter of [null, "", "   "]) assert.strictEqual(grantedScope(refuse, known, parameter), "public")
   })
 
   it("is refused if a name is undeclared, or granted without it if settings ignore such names", () => {
     fc.assert(
       fc.property(mixed, unknownName, fc.nat(), (some, other, at) => {
         const asked = some.toSpliced(at % (some.length + 1), 0, other)
-        assert.isNull(grantedScope(refuse, asked.join(" ")))
+        assert.isNull(grantedScope(refuse, known, asked.join(" ")))
         const rest = unique(asked).filter((name) => known.includes(name))
-        assert.strictEqual(grantedScope(ignore, asked.join(" ")), rest.length === 0 ? "public" : rest.join(" "))
+        assert.strictEqual(grantedScope(ignore, known, asked.join(" ")), rest.length === 0 ? "public" : rest.join(" "))
       })
     )
   })
 
   it("does not contain the names of JavaScript's object members", () => {
-    for (const name of ["constructor", "toString", "__proto__"]) assert.isNull(grantedScope(refuse, name))
+    for (const name of ["constructor", "toString", "__proto__"]) assert.isNull(grantedScope(refuse, known, name))
   })
 })
 
@@ -60,7 +60,7 @@ describe("the scope of a refresh", () => {
     fc.assert(
       fc.property(names, (held) => {
         const granted = unique(held).join(" ")
-        assert.strictEqual(narrowedScope(refuse, granted, null), granted)
+        assert.strictEqual(narrowedScope(refuse, known, granted, null), granted)
       })
     )
   })
@@ -69,7 +69,7 @@ describe("the scope of a refresh", () => {
     fc.assert(
       fc.property(names, mixed, fc.constantFrom(refuse, ignore), (held, asked, settings) => {
         const granted = unique(held).join(" ")
-        const scope = narrowedScope(settings, granted, asked.join(" "))
+        const scope = narrowedScope(settings, known, granted, asked.join(" "))
         const isBeyond = (name: string) =>
           !held.includes(name) && (settings.unknownScope === "refuse" || known.includes(name))
         if (asked.some(isBeyond)) return assert.isNull(scope)
@@ -80,7 +80,7 @@ describe("the scope of a refresh", () => {
   })
 
   it("may be a scope that is no longer declared", () => {
-    assert.strictEqual(narrowedScope(refuse, "public gone", "gone"), "gone")
+    assert.strictEqual(narrowedScope(refuse, known, "public gone", "gone"), "gone")
   })
 })
 

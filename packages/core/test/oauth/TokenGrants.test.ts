@@ -1,4 +1,12 @@
-import { AuthorizationServer, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
+import {
+  AuthorizationServer,
+  DocumentDirectory,
+  MemoryStore,
+  OAuthError,
+  StoreError,
+  TokenStore,
+  unboundOnly
+} from "@doorhook/core"
 import type { ClientRequest, TokenResponse } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -19,6 +27,7 @@ import {
   readDirectory,
   redirectUri,
   refreshOf,
+  issuer,
   tenant,
   testLayer,
   includes
@@ -44,7 +53,7 @@ const refused = Effect.fnUntraced(function* (fields: Fields, error: string) {
 })
 
 const authenticate = (accessToken: string) =>
-  Effect.flatMap(AuthorizationServer, (service) => service.authenticate(accessToken))
+  Effect.flatMap(AuthorizationServer, (service) => service.authenticate(accessToken, unboundOnly))
 
 const basic = (id: string, secret: string): string => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`
 
@@ -284,7 +293,8 @@ describe("client authentication at the token endpoint", () => {
   const withHeader = (fields: Fields, authorization: string): ClientRequest => ({
     parameters: parametersOf(fields),
     authorization,
-    address: null
+    address: null,
+    issuer
   })
 
   const refusals: ReadonlyArray<readonly [string, ClientRequest, string]> = [
@@ -464,7 +474,7 @@ describe("refreshing", () => {
       const { authenticate, introspect } = yield* AuthorizationServer
       const scopesOf = Effect.fnUntraced(function* (accessToken: string) {
         const introspection = yield* introspect(bodyOf({ ...c1, token: accessToken }))
-        return [(yield* authenticate(accessToken))?.scopes, introspection.active && introspection.scope]
+        return [(yield* authenticate(accessToken, unboundOnly))?.scopes, introspection.active && introspection.scope]
       })
       const code = yield* obtainCode({ ...authorizeC1, scope: "doors:open  public doors:open" })
       const first = yield* token(exchangeOf(code))

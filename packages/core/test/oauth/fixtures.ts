@@ -58,8 +58,11 @@ export const parametersOf = (fields: Fields): Parameters.Parameters => Parameter
 /** The client's address in all requests. */
 const address = "192.0.2.1"
 
+/** The public URL. */
+export const issuer = "https://doors.example"
+
 /** Makes a client's request with all parameters in the body. */
-export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null, address })
+export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null, address, issuer })
 
 export const c1 = { client_id: "c1", client_secret: "s1" } as const
 export const authorizeC1: Fields = { client_id: "c1", redirect_uri: redirectUri, response_type: "code" }
@@ -79,7 +82,7 @@ export const includes = (actual: unknown, expected: object): void =>
 export const checked = Effect.fnUntraced(function* (
   fields: Fields
 ): Effect.fn.Return<AuthorizeRequest, unknown, AuthorizationServer> {
-  const check = yield* (yield* AuthorizationServer).checkAuthorize(parametersOf(fields), address)
+  const check = yield* (yield* AuthorizationServer).checkAuthorize(parametersOf(fields), { address, issuer })
   if (check._tag !== "Valid") return assert.fail(`not valid: ${JSON.stringify(check)}`)
   return check.request
 })

@@ -97,6 +97,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   appearance: json("appearance", '{"name":"Doors"}'),
   texts: json("texts", '{"fr":{"log_in":"Se connecter"}}'),
   scopes: json("scopes", '{"doors:open":"Open your doors"}'),
+  resources: json("resources", '{"https://api.example/doors":{"scopes":["doors:open"]}}'),
   refreshRequiresSecret: truth,
   refreshRotation: text,
   unknownScope: text,

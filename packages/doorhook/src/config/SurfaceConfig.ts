@@ -2,15 +2,23 @@
  * HTTP settings: exceptions to the standards for existing clients, reverse proxies, browser origins, and the look of
  * the pages.
  */
-import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
+import type { AuthorizationSettingsShape, ResourceSettings, ResourceType } from "@doorhook/core"
+import { DurationText } from "@doorhook/core"
 import { AppearanceShape, HomeUrlShape, TextsShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
-import { Result, Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { collect, collectAll, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
+
+/** A duration, which stays text until the settings of the authorization server are made. */
+const Lifetime = Text.check(
+  Schema.makeFilter((text) =>
+    Result.match(DurationText.read(text), { onSuccess: () => true, onFailure: (wanted) => `must be ${wanted}` })
+  )
+)
 
 /** A limit, or `unlimited`. */
 export const CountOrUnlimited = Schema.Union([
@@ -74,6 +82,16 @@ export const surfaceFields = {
    * doors" }`. Default none.
    */
   scopes: Schema.optional(Schema.Record(Text, Text)),
+  /**
+   * Your own APIs to which clients can bind tokens (RFC 8707), by URL, like `{ "https://api.example/doors": { "scopes":
+   * ["doors:open"], "accessTokenLifetime": "10m" } }`. Default none.
+   */
+  resources: Schema.optional(
+    Schema.Record(
+      Text,
+      Schema.Struct({ scopes: Schema.optional(Texts), accessTokenLifetime: Schema.optional(Lifetime) })
+    )
+  ),
   /** Whether a client that has a secret must send the secret to refresh a token. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
   /** Which clients' refresh tokens rotate. Default `public`: clients without a secret. */
@@ -101,9 +119,23 @@ export type SurfaceConfig = typeof SurfaceConfig.Type
 /** Converts a limit for the engine, which uses null for unlimited. */
 export const limitOf = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
 
+const resourcesOf = (given: NonNullable<SurfaceConfig["resources"]>): Readonly<Record<string, ResourceSettings>> =>
+  Object.fromEntries(
+    Object.entries(given).map(([uri, { accessTokenLifetime, scopes }]) => [
+      uri,
+      {
+        ...(scopes !== undefined && { scopes }),
+        ...(accessTokenLifetime !== undefined && {
+          accessTokenLifetime: Option.getOrElse(DurationText.parse(accessTokenLifetime), () => 0) / 1_000
+        })
+      }
+    ])
+  )
+
 /** Returns the settings of the authorization server that differ from its defaults. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
   ...(config.scopes !== undefined && { scopes: config.scopes }),
+  ...(config.resources !== undefined && { resources: resourcesOf(config.resources) }),
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
   ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
   ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),

@@ -3,7 +3,7 @@
  *
  * The types declare only what the plugin needs, so that Fastify is not a dependency.
  */
-import { metadataPrefixes, ownPaths, ownPrefixes } from "@doorhook/server"
+import { metadataPrefixes, ownPaths, ownPrefixes, resourceMetadataPath } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 
@@ -56,7 +56,7 @@ export const makeFastifyPlugin =
           handle(raw, reply.raw)
         }
       })
-    for (const path of ownPaths) route(path)
+    for (const path of [...ownPaths, resourceMetadataPath]) route(path)
     // The public URL determines which paths of metadata belong to doorhook (RFC 8414 section 3.1, RFC 9728 section 3.1).
     // The others get 404.
     for (const prefix of [...metadataPrefixes, ...ownPrefixes]) route(`${prefix}*`)

@@ -2,13 +2,14 @@
  * Checks doorhook's access tokens on the host's own routes: finds the identity behind a token, and provides middleware
  * that refuses requests without a valid token (RFC 6750).
  */
-import type { Principal } from "@doorhook/core"
-import { isoOf, publicScope } from "@doorhook/core"
+import type { Audience, Principal } from "@doorhook/core"
+import { isoOf, publicScope, unboundOnly } from "@doorhook/core"
 import {
   authorizationsIn,
   bareAnswer,
   insufficientScope,
   isRepeated,
+  metadataUrlOfResource,
   readBearer,
   repeatedAuthorization,
   unauthorized
@@ -37,6 +38,11 @@ export interface TokenIdentity {
 export interface TokenOptions {
   /** Scope that the token must have: `public`, or a scope declared in the option `scopes`. Default: any. */
   readonly scope?: string | undefined
+  /**
+   * The API that the token must be for, as declared in the option `resources` (RFC 8707). Default: only tokens that
+   * were requested without a resource are accepted.
+   */
+  readonly resource?: string | undefined
 }
 
 /** Any object with headers, like a web request, or a request of `node:http` or a framework. */
@@ -82,9 +88,11 @@ export interface TokenMiddleware {
 
 interface TokenChecks {
   /** Returns the identity behind a token; null if the token is not valid. */
-  readonly identify: (token: string) => Promise<Principal | null>
+  readonly identify: (token: string, audience: Audience) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
+  /** The resources that the host declares. */
+  readonly resources: ReadonlyArray<string>
   readonly log: HostLog
   /** Returns the URL of the metadata by which a client without a valid token finds the authorization server. */
   readonly metadata: () => string
@@ -119,21 +127,35 @@ const credentialsOf = (given: unknown): Credentials => {
 const isTwice = ({ all, header }: Credentials): boolean =>
   isRepeated({ header: () => header, authorizations: () => all })
 
-/**
- * Returns the required scope of a call; null for none. Throws for an undeclared scope, which is a programming error.
- */
-const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
-  const given = optionsOf(options, ["scope"])
-  // A scope of undefined probably comes from a failed lookup. Ignoring it would leave the route less protected than
+/** What a call requires of a token. */
+interface Requirements {
+  /** Null for any scope. */
+  readonly scope: string | null
+  readonly audience: Audience
+}
+
+/** Reads the requirements of a call. Throws for an undeclared scope or resource, which is a programming error. */
+const requirementsIn = (
+  options: TokenOptions | null | undefined,
+  { declared, resources }: Pick<TokenChecks, "declared" | "resources">
+): Requirements => {
+  const given = optionsOf(options, ["scope", "resource"])
+  // A value of undefined probably comes from a failed lookup. Ignoring it would leave the route less protected than
   // intended.
-  if (!("scope" in given)) return null
-  const { scope } = given
-  const known = [publicScope, ...declared]
-  if (scope !== undefined && known.includes(scope)) return scope
-  throw new DoorhookError(
-    "bad_request",
-    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one declared scope, or leave out \`scope\`. The option \`scopes\` of createDoorhook declares scopes. Declared scopes: ${known.join(", ")}`
-  )
+  const read = (name: "scope" | "resource", known: ReadonlyArray<string>): string | null => {
+    if (!(name in given)) return null
+    const value = given[name]
+    if (value !== undefined && known.includes(value)) return value
+    throw new DoorhookError(
+      "bad_request",
+      `${name}: ${JSON.stringify(value) ?? "undefined"} is not declared. Name one declared ${name}, or leave out \`${name}\`. The option \`${name}s\` of createDoorhook declares ${name}s. Declared ${name}s: ${known.length === 0 ? "none" : known.join(", ")}`
+    )
+  }
+  const resource = read("resource", resources)
+  return {
+    scope: read("scope", [publicScope, ...declared]),
+    audience: resource === null ? unboundOnly : { resource, acceptsUnbound: false }
+  }
 }
 
 const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): TokenIdentity => ({
@@ -145,16 +167,16 @@ const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): Toke
 
 /** Makes `doorhook.authenticate`. */
 export const makeAuthenticate =
-  ({ declared, identify }: Pick<TokenChecks, "declared" | "identify">) =>
+  (checks: Pick<TokenChecks, "declared" | "identify" | "resources">) =>
   async (
     given: RequestWithHeaders | string | null | undefined,
     options?: TokenOptions
   ): Promise<TokenIdentity | null> => {
-    const scope = scopeIn(options, declared)
+    const { audience, scope } = requirementsIn(options, checks)
     const credentials = credentialsOf(given)
     const presented = readBearer(credentials.header)
     if (presented._tag !== "Token" || isTwice(credentials)) return null
-    const principal = await identify(presented.token)
+    const principal = await checks.identify(presented.token, audience)
     if (principal === null || (scope !== null && !principal.scopes.includes(scope))) return null
     return identityOf(principal)
   }
@@ -164,15 +186,17 @@ type Checked = { readonly identity: TokenIdentity } | { readonly refusal: Reques
 
 /** Makes `doorhook.requireToken`. */
 export const makeRequireToken =
-  ({ declared, identify, log, metadata }: TokenChecks) =>
+  (checks: TokenChecks) =>
   (options?: TokenOptions): TokenMiddleware => {
-    const scope = scopeIn(options, declared)
+    const { audience, scope } = requirementsIn(options, checks)
+    const metadata = (): string =>
+      audience.resource === null ? checks.metadata() : metadataUrlOfResource(audience.resource)
 
     const check = async (request: RequestWithHeaders): Promise<Checked> => {
       const credentials = credentialsOf(request)
       if (isTwice(credentials)) return { refusal: repeatedAuthorization }
       const presented = readBearer(credentials.header)
-      const principal = presented._tag === "Token" ? await identify(presented.token) : null
+      const principal = presented._tag === "Token" ? await checks.identify(presented.token, audience) : null
       if (principal === null) return { refusal: unauthorized(presented, metadata()) }
       if (scope !== null && !principal.scopes.includes(scope)) {
         return { refusal: insufficientScope(scope, metadata()) }
@@ -200,7 +224,7 @@ export const makeRequireToken =
         await next()
         return undefined
       }
-      const answer = checked instanceof Error ? answerTo(checked, log) : bareAnswer(checked.refusal)
+      const answer = checked instanceof Error ? answerTo(checked, checks.log) : bareAnswer(checked.refusal)
       return new Response(answer.body, { status: answer.status, headers: answer.headers })
     }
 

@@ -1,7 +1,7 @@
 /**
  * Runs doorhook inside a backend: a facade of promises and plain objects over the same engine as the service.
  */
-import type { BuiltInType, NewEvent } from "@doorhook/core"
+import type { Audience, BuiltInType, NewEvent } from "@doorhook/core"
 import {
   AuthorizationServer,
   AuthorizationSettings,
@@ -137,9 +137,9 @@ export interface Doorhook extends OperatorClient {
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /**
    * Returns the user and client of the access token in a request to one of the host's own routes, or in the value of an
-   * `Authorization` header. Returns null if the token is missing, malformed, expired or revoked, or lacks the scope.
-   * Rejects with `bad_request` for an undeclared scope (option `scopes`), and with `store_error` or `directory_error`
-   * when the token can't be checked.
+   * `Authorization` header. Returns null if the token is missing, malformed, expired or revoked, is for another
+   * resource, or lacks the scope. Rejects with `bad_request` for an undeclared scope or resource (options `scopes` and
+   * `resources`), and with `store_error` or `directory_error` when the token can't be checked.
    */
   readonly authenticate: (
     request: RequestWithHeaders | string | null | undefined,
@@ -221,10 +221,11 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
   const own = await begin(run(HttpSurface.use(Effect.succeed)))
   const operatorApi = await begin(run(OperatorApi.use(Effect.succeed)))
   const authorization = await begin(run(AuthorizationServer.use(Effect.succeed)))
-  const declared = await begin(run(AuthorizationSettings.use(({ scopes }) => Effect.succeed(Object.keys(scopes)))))
+  const settings = await begin(run(AuthorizationSettings.use(Effect.succeed)))
+  const resources = Object.keys(settings.resources)
   const publicUrl = await begin(run(PublicUrl.use(Effect.succeed)))
   const reader = await begin(run(PublishRequest.reader))
-  const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
+  const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url, resources)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
     // A server that calls this function directly might pass something else as `peer`.
@@ -305,8 +306,9 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
   }
 
   const tokens = {
-    identify: (token: string) => run(authorization.authenticate(token)),
-    declared,
+    identify: (token: string, audience: Audience) => run(authorization.authenticate(token, audience)),
+    declared: Object.keys(settings.scopes),
+    resources,
     log,
     metadata: () => resourceMetadataUrl(publicUrl.url)
   }

@@ -1,7 +1,7 @@
 /**
  * Submits doorhook's login form or consent page like a user with a browser.
  */
-import { formIn } from "@doorhook/testkit/HtmlForm"
+import { filledIn, formIn } from "@doorhook/testkit/HtmlForm"
 
 /**
  * Returns a function that makes the request a browser would send for the page's form, with its own and the given values.
@@ -15,7 +15,7 @@ export const formOf = async (page: Response, base: string, cookie = "") => {
       method: "POST",
       redirect: "manual",
       headers: { cookie: cookies },
-      body: new URLSearchParams({ ...form?.fields, ...fields })
+      body: filledIn(form ?? { fields: {} }, fields)
     })
 }
 

@@ -7,7 +7,8 @@ import {
   DirectoryDocument,
   DocumentDirectory,
   MemoryStore,
-  Parameters
+  Parameters,
+  unboundOnly
 } from "@doorhook/core"
 import type { ClientStore, TokenStore } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
@@ -37,12 +38,14 @@ const layerOn = <E>(store: Layer.Layer<TokenStore | ClientStore, E>) =>
 const body = (fields: Readonly<Record<string, string>>) => ({
   parameters: Parameters.fromPairs(Object.entries({ ...c1, ...fields })),
   authorization: null,
-  address: "192.0.2.1"
+  address: "192.0.2.1",
+  issuer: "https://doors.example"
 })
 
 const obtainTokens = Effect.gen(function* () {
   const service = yield* AuthorizationServer
-  const check = yield* service.checkAuthorize(body({ redirect_uri, response_type: "code" }).parameters, null)
+  const request = body({ redirect_uri, response_type: "code" })
+  const check = yield* service.checkAuthorize(request.parameters, request)
   if (check._tag !== "Valid") return assert.fail(check._tag)
   const result = yield* service.login(check.request, {
     login: user.login,
@@ -63,7 +66,7 @@ describe("at once", () => {
         const { authenticate } = yield* AuthorizationServer
         const { access_token } = yield* obtainTokens
         for (const text of [access_token, access_token.slice(0, -43) + "A".repeat(43), "unknown"]) {
-          const answer = authenticate(text)
+          const answer = authenticate(text, unboundOnly)
           if (!Exit.isExit(answer) || Exit.isFailure(answer)) return assert.fail(`no answer to ${text}`)
           assert.strictEqual(answer.value !== null, text === access_token)
         }

@@ -2,7 +2,7 @@
  * Common parts of all `/v4` operations: access tokens and their scope, the rate limit, media types, and the format of
  * failures.
  */
-import { AuthorizationServer, makeMinuteCounter, minuteWindow, publicScope } from "@doorhook/core"
+import { apiResource, AuthorizationServer, makeMinuteCounter, minuteWindow, publicScope } from "@doorhook/core"
 import type { Principal } from "@doorhook/core"
 import { Clock, Context, Effect, Exit } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
@@ -128,7 +128,8 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
       const presented = readBearer(x.header("authorization"))
       const metadata = () => resourceMetadataUrl(publicUrl.url)
       if (presented._tag !== "Token") return Exit.fail(unauthorized(presented, metadata()))
-      return Effect.flatMapEager(authorization.authenticate(presented.token), (caller) => {
+      const audience = { resource: apiResource(publicUrl.url), acceptsUnbound: true }
+      return Effect.flatMapEager(authorization.authenticate(presented.token, audience), (caller) => {
         if (caller === null) return Exit.fail(unauthorized(presented, metadata()))
         return caller.scopes.includes(publicScope)
           ? Exit.succeed(caller)

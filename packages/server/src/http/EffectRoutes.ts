@@ -1,6 +1,7 @@
 /**
  * Serves the HTTP surface in an Effect router, along with the host's own routes.
  */
+import { AuthorizationSettings } from "@doorhook/core"
 import { ByteSize, Context, Effect, Layer, Option, Predicate, Stream } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { WebAnswer } from "./AnswerWriter.ts"
@@ -27,10 +28,14 @@ const withoutPrefix = (target: string, publicUrl: string): string => {
  * Returns a request's target below doorhook's public URL; null if the request is for the host. Uses the original URL,
  * because a router with a prefix removes the prefix from `url`.
  */
-const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicUrl: string): string | null => {
+const ownTarget = (
+  { originalUrl }: HttpServerRequest.HttpServerRequest,
+  publicUrl: string,
+  resources: ReadonlyArray<string>
+): string | null => {
   const target = originForm(originalUrl)
   const inner = withoutPrefix(target, publicUrl)
-  return [target, inner].find((candidate) => isOwnPath(candidate, publicUrl)) ?? null
+  return [target, inner].find((candidate) => isOwnPath(candidate, publicUrl, resources)) ?? null
 }
 
 const rawHeadersOf = (source: unknown): ReadonlyArray<string> =>
@@ -106,7 +111,7 @@ const unlogged = HttpRouter.middleware(
     ({ url }) =>
       <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          ownTarget(request, url) === null ? handler : HttpMiddleware.withLoggerDisabled(handler)
+          ownTarget(request, url, []) === null ? handler : HttpMiddleware.withLoggerDisabled(handler)
         )
   ),
   { global: true }
@@ -119,18 +124,19 @@ const unlogged = HttpRouter.middleware(
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
-): Layer.Layer<never, E, HttpRouter.HttpRouter | PublicUrl | R> =>
+): Layer.Layer<never, E, HttpRouter.HttpRouter | AuthorizationSettings | PublicUrl | R> =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const { answer } = yield* HttpSurface
       const publicUrl = yield* PublicUrl
+      const resources = Object.keys((yield* AuthorizationSettings).resources)
       const handler = Effect.withFiber<
         HttpServerResponse.HttpServerResponse,
         never,
         HttpServerRequest.HttpServerRequest
       >((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const target = ownTarget(request, publicUrl.url)
+        const target = ownTarget(request, publicUrl.url, resources)
         if (target === null) return notFound(request)
         const fork = Effect.runForkWith(fiber.context)
         const run = (effect: Effect.Effect<void>) => {
@@ -158,6 +164,6 @@ export const untracedLayer: Layer.Layer<never, never, PublicUrl> = Layer.effect(
     const others = yield* HttpMiddleware.TracerDisabledWhen
     const publicUrl = yield* PublicUrl
     return (request: HttpServerRequest.HttpServerRequest) =>
-      ownTarget(request, publicUrl.url) !== null || others(request)
+      ownTarget(request, publicUrl.url, []) !== null || others(request)
   })
 )

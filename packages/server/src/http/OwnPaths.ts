@@ -1,6 +1,7 @@
 /**
  * Distinguishes doorhook's paths from the host's own.
  */
+import { apiPath } from "@doorhook/core"
 
 /**
  * Path of the authorization server's metadata. Clients append the issuer's path, if it has one (RFC 8414 section 3.1).
@@ -9,9 +10,6 @@ export const metadataPath = "/.well-known/oauth-authorization-server"
 
 /** Path of the metadata of protected resources, to which clients append the resource's path (RFC 9728 section 3.1). */
 export const resourceMetadataPath = "/.well-known/oauth-protected-resource"
-
-/** Path of the API, which is a protected resource, below the public URL. */
-export const apiPath = "/v4"
 
 /** Prefixes of most of doorhook's paths. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
@@ -59,13 +57,43 @@ export const metadataUrl = (publicUrl: string): string => metadataAt(publicUrl, 
 /** Returns the URL of the API's metadata (RFC 9728 section 3.1). */
 export const resourceMetadataUrl = (publicUrl: string): string => metadataAt(publicUrl, resourceMetadataPath) + apiPath
 
-/** Whether doorhook serves a target when its public URL is `publicUrl`. The query is ignored. */
-export const isOwnPath = (target: string, publicUrl: string): boolean => {
+/** Returns the URL of a declared resource's metadata (RFC 9728 section 3.1). */
+export const metadataUrlOfResource = (resource: string): string => metadataAt(resource, resourceMetadataPath)
+
+/** Whether a path is for the metadata of a declared resource. A trailing slash is ignored. */
+const isMetadataPathOf = (path: string, resource: string): boolean =>
+  path.startsWith(resourceMetadataPath) && path.replace(/\/$/, "") === resourceMetadataPath + prefixOf(resource)
+
+/**
+ * Returns the declared resource whose metadata is at a path of a host; null if there is none. Any name of this host
+ * serves the resources at the origin of the public URL, and the others are served only under their own name.
+ */
+export const resourceAt = (
+  path: string,
+  host: string | undefined,
+  resources: ReadonlyArray<string>,
+  publicUrl: string
+): string | null => {
+  const found = resources.filter((resource) => isMetadataPathOf(path, resource))
+  const isAt = (resource: string): boolean => {
+    const { host: expected, protocol } = new URL(resource)
+    return host !== undefined && URL.parse(`${protocol}//${host}`)?.host === expected
+  }
+  const isHere = (resource: string): boolean => new URL(resource).origin === new URL(publicUrl).origin
+  return found.find(isAt) ?? found.find(isHere) ?? null
+}
+
+/**
+ * Whether doorhook serves a target when its public URL is `publicUrl` and the host declares `resources`. The query is
+ * ignored.
+ */
+export const isOwnPath = (target: string, publicUrl: string, resources: ReadonlyArray<string> = []): boolean => {
   const [path = ""] = target.split("?")
   return (
     ownPaths.some((own) => path === own) ||
     ownPrefixes.some((own) => path.startsWith(own)) ||
     isMetadataPath(path, publicUrl) ||
-    isResourceMetadataPath(path, publicUrl)
+    isResourceMetadataPath(path, publicUrl) ||
+    resources.some((resource) => isMetadataPathOf(path, resource))
   )
 }

@@ -4,7 +4,7 @@
  * The server keeps no session. The form contains the parameters of the request, and POST checks them again. A
  * `client_secret` in the query is checked and removed from the address before a page is shown.
  */
-import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
+import type { AuthorizeProblem, AuthorizeRequest, AuthorizeSource } from "@doorhook/core"
 import { AuthorizationServer, authorizeParameters, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
@@ -26,15 +26,17 @@ import { descriptionsOf, paths } from "./Metadata.ts"
 /**
  * Returns the parameters to repeat in a form or an address: all parameters of the authorize step except for the secret.
  */
-const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> =>
-  authorizeParameters.flatMap((name) => {
+const repeatable = ({ resources, values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> => [
+  ...authorizeParameters.flatMap((name) => {
     const value = values.get(name)
-    return value === undefined || name === "client_secret" ? [] : [[name, value]]
-  })
+    return value === undefined || name === "client_secret" ? [] : [[name, value] as const]
+  }),
+  ...resources.map((uri) => ["resource", uri] as const)
+]
 
 /** Returns the public address of the authorize step, with its parameters but without the secret. */
 const cleanUrl = (publicUrl: string, parameters: Parameters.Parameters): string =>
-  RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
+  RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, repeatable(parameters))
 
 /** Calls the host to find out who its visitor is. */
 const findVisitor = (
@@ -71,13 +73,16 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   /** Returns the path of this endpoint as the browser sees it, with any mount prefix. */
   const ownPath = (): string => new URL(`${publicUrl.url}${paths.authorize}`).pathname
 
+  const sourceOf = ({ address }: Exchange): AuthorizeSource => ({ address, issuer: publicUrl.url })
+
   /** Redirects the browser to the client. `iss` names the issuer (RFC 9207). */
   const toClient = (
     { redirect_uri, state }: Pick<AuthorizeRequest, "redirect_uri" | "state">,
     answer: Readonly<Record<string, string>>
   ): Answer => {
     const echoed: Readonly<Record<string, string>> = state === null ? {} : { state }
-    return seeOther(RedirectUri.withParameters(redirect_uri, { ...answer, ...echoed, iss: publicUrl.url }))
+    const added = Object.entries({ ...answer, ...echoed, iss: publicUrl.url })
+    return seeOther(RedirectUri.withParameters(redirect_uri, added))
   }
 
   /** Answers a request that is refused before a form is shown. */
@@ -157,10 +162,10 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     // `URLSearchParams` removes one leading question mark, which is the added one. A question mark that begins the
     // first name stays.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
-    const check = yield* authorization.checkAuthorize(parameters, x.address)
+    const check = yield* authorization.checkAuthorize(parameters, sourceOf(x))
     if (check._tag !== "Valid") return yield* refuse(x, check)
     if (parameters.values.has("client_secret")) {
-      return seeOther(RedirectUri.withParameters(ownPath(), Object.fromEntries(repeatable(parameters))))
+      return seeOther(RedirectUri.withParameters(ownPath(), repeatable(parameters)))
     }
     const present = yield* findVisitor(authorization, publicUrl.url, x, parameters)
     if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
@@ -174,7 +179,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     if (form === null) return yield* pages.answer(problemPage(language, language.t("unknown_encoding"), 415))
     const present = yield* findVisitor(authorization, publicUrl.url, x, form)
     const isGenuine = yield* csrf.isGenuine(x, form.values.get(formTokenField), userOf(present))
-    const check = yield* authorization.checkAuthorize(form, x.address)
+    const check = yield* authorization.checkAuthorize(form, sourceOf(x))
     if (check._tag !== "Valid") {
       return isGenuine
         ? yield* refuse(x, check)

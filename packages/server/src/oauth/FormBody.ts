@@ -52,6 +52,10 @@ const fromJson = (text: string): Read => {
   for (const [name, member] of members) {
     // Unknown members are ignored, whatever their type (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
+    if (name === "resource" && Array.isArray(member) && member.every(Predicate.isString)) {
+      for (const uri of member) pairs.push([name, uri])
+      continue
+    }
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
     // JSON.parse keeps only the last of repeated members. Every occurrence is added, so that the repetition is refused.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])

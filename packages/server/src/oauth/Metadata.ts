@@ -1,8 +1,9 @@
 /**
  * The authorization server's metadata, with which clients configure themselves (RFC 8414).
  */
+import type { ResourceSettings } from "@doorhook/core"
 import { publicScope } from "@doorhook/core"
-import { apiPath, metadataPath, resourceMetadataPath } from "../http/OwnPaths.ts"
+import { metadataPath, resourceMetadataPath } from "../http/OwnPaths.ts"
 
 /** Paths of the endpoints below the public URL. */
 export const paths = {
@@ -14,16 +15,20 @@ export const paths = {
   resourceMetadata: resourceMetadataPath
 } as const
 
-/** Returns the metadata of the API, a protected resource (RFC 9728 section 2). `issuer` is the public URL, unchanged. */
-export const resourceMetadataOf = (issuer: string) => ({
-  resource: issuer + apiPath,
+/** Descriptions of the host's own scopes, by name. */
+export type Scopes = Readonly<Record<string, string>>
+
+/** Returns the metadata of a protected resource (RFC 9728 section 2). `issuer` is the public URL, unchanged. */
+export const resourceMetadataOf = (resource: string, issuer: string, scopes: ReadonlyArray<string>) => ({
+  resource,
   authorization_servers: [issuer],
-  scopes_supported: [publicScope],
+  scopes_supported: scopes,
   bearer_methods_supported: ["header"]
 })
 
-/** Descriptions of the host's own scopes, by name. */
-export type Scopes = Readonly<Record<string, string>>
+/** Returns the scopes of a declared resource: those that its settings name, or all. */
+export const scopesOfResource = (resource: ResourceSettings | undefined, scopes: Scopes): ReadonlyArray<string> =>
+  resource?.scopes ?? [publicScope, ...Object.keys(scopes)]
 
 /** Returns the descriptions of the host's scopes in a `scope` value (RFC 6749 section 3.3). */
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>

@@ -2,13 +2,21 @@
  * The routes of the authorization server (interface document, section 4.1; RFC 7009, RFC 7662, RFC 8414), and the
  * format of their failures.
  */
-import { AuthorizationServer, AuthorizationSettings, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
+import {
+  apiPath,
+  apiResource,
+  AuthorizationServer,
+  AuthorizationSettings,
+  authorizeParameters,
+  OAuthErrorCode,
+  publicScope
+} from "@doorhook/core"
 import type { ClientRequest, Crypto } from "@doorhook/core"
 import { Effect, Exit, Schema } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure, notAllowed, nothingHere } from "../http/Failures.ts"
-import { apiPath, isMetadataPath, isResourceMetadataPath } from "../http/OwnPaths.ts"
+import { isMetadataPath, isResourceMetadataPath, prefixOf, resourceAt } from "../http/OwnPaths.ts"
 import type { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Face, Handler, Route } from "../http/Route.ts"
@@ -18,7 +26,7 @@ import { HostTexts, makeLanguages } from "../ui/Texts.ts"
 import type { Language } from "../ui/Texts.ts"
 import { makeAuthorizeEndpoint } from "./AuthorizeEndpoint.ts"
 import { maxBodyBytes, readParameters } from "./FormBody.ts"
-import { metadataOf, paths, resourceMetadataOf } from "./Metadata.ts"
+import { metadataOf, paths, resourceMetadataOf, scopesOfResource } from "./Metadata.ts"
 import { problemPage } from "./FormPages.ts"
 
 const jsonHeaders = { "content-type": "application/json", ...confidential }
@@ -76,12 +84,15 @@ const answerWith = (document: object): Answer => ({ status: 200, headers: jsonHe
 
 /** Makes the handler of an endpoint that client programs call. It reads parameters and returns a JSON document. */
 const forClients =
-  (answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
+  (publicUrl: PublicUrl["Service"], answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
   (x, _, body) =>
     Effect.flatMapEager(readParameters(x.header("content-type"), body), (parameters) => {
       if (parameters === null) return Exit.fail(unsupported)
       const authorization = x.header("authorization") ?? null
-      return Effect.mapEager(answer({ parameters, authorization, address: x.address }), answerWith)
+      return Effect.mapEager(
+        answer({ parameters, authorization, address: x.address, issuer: publicUrl.url }),
+        answerWith
+      )
     })
 
 /** All routes of the authorization server. */
@@ -92,27 +103,34 @@ export const makeOAuthRoutes: Effect.Effect<
 > = Effect.gen(function* () {
   const authorization = yield* AuthorizationServer
   const publicUrl = yield* PublicUrl
-  const { scopes } = yield* AuthorizationSettings
+  const { resources, scopes } = yield* AuthorizationSettings
   const pages = yield* makePages
   const languageOf = makeLanguages(yield* HostTexts)
   const authorize = yield* makeAuthorizeEndpoint(pages, languageOf, scopes)
   const pageFace = makePageFace(pages, languageOf)
 
   const endpoint = { method: "POST", face: oauthFace, bodyFirst: maxBodyBytes } as const
-  /** Makes the handler of a metadata document, for the paths that `isOwn` accepts. */
+  /** Makes the handler of a metadata document. `contentOf` returns null if there is none at the request's path. */
   const document =
-    (isOwn: (path: string, publicUrl: string) => boolean, contentOf: (publicUrl: string) => object): Handler =>
+    (contentOf: (x: Exchange, issuer: string) => object | null): Handler =>
     (x) => {
-      if (!isOwn(x.path, publicUrl.url)) return Exit.fail(nothingHere)
+      const content = contentOf(x, publicUrl.url)
+      if (content === null) return Exit.fail(nothingHere)
       if (x.method !== "GET") return Exit.fail(notAllowed("GET, HEAD"))
       return Exit.succeed({
         status: 200,
         headers: { "content-type": "application/json", "cache-control": "public, max-age=3600" },
-        body: JSON.stringify(contentOf(publicUrl.url))
+        body: JSON.stringify(content)
       })
     }
-  const metadata = document(isMetadataPath, (issuer) => metadataOf(issuer, scopes))
-  const resourceMetadata = document(isResourceMetadataPath, resourceMetadataOf)
+  const metadata = document(({ path }, issuer) => (isMetadataPath(path, issuer) ? metadataOf(issuer, scopes) : null))
+  const resourceMetadata = document((x, issuer) => {
+    const declared = resourceAt(x.path, x.header("host"), Object.keys(resources), issuer)
+    if (declared !== null) return resourceMetadataOf(declared, issuer, scopesOfResource(resources[declared], scopes))
+    if (!isResourceMetadataPath(x.path, issuer)) return null
+    return resourceMetadataOf(apiResource(issuer), issuer, [publicScope])
+  })
+  const metadataRoute = { method: "*", face: oauthFace, crossOrigin: true, handle: resourceMetadata } as const
   return [
     {
       method: "GET",
@@ -134,7 +152,7 @@ export const makeOAuthRoutes: Effect.Effect<
       path: paths.token,
       operation: "oauth.token",
       crossOrigin: true,
-      handle: forClients((request) => authorization.token(request))
+      handle: forClients(publicUrl, (request) => authorization.token(request))
     },
     {
       ...endpoint,
@@ -142,13 +160,13 @@ export const makeOAuthRoutes: Effect.Effect<
       operation: "oauth.revoke",
       crossOrigin: true,
       // Returns an empty object, because some libraries parse every answer as JSON.
-      handle: forClients((request) => Effect.mapEager(authorization.revoke(request), () => ({})))
+      handle: forClients(publicUrl, (request) => Effect.mapEager(authorization.revoke(request), () => ({})))
     },
     {
       ...endpoint,
       path: paths.introspect,
       operation: "oauth.introspect",
-      handle: forClients((request) => authorization.introspect(request))
+      handle: forClients(publicUrl, (request) => authorization.introspect(request))
     },
     {
       method: "GET",
@@ -168,6 +186,10 @@ export const makeOAuthRoutes: Effect.Effect<
       crossOrigin: true,
       handle: resourceMetadata
     },
-    { method: "*", path: `${paths.resourceMetadata}/*`, face: oauthFace, crossOrigin: true, handle: resourceMetadata }
+    // The metadata of a resource at the root of its origin have no path of their own.
+    ...(Object.keys(resources).some((uri) => prefixOf(uri) === "")
+      ? ([{ ...metadataRoute, path: paths.resourceMetadata }] as const)
+      : []),
+    { ...metadataRoute, path: `${paths.resourceMetadata}/*` }
   ]
 })

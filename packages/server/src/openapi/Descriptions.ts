@@ -232,6 +232,9 @@ const OAuthErrorDocument = Schema.Struct({
   error_description: optional
 }).annotate({ identifier: "OAuthError" })
 
+/** One resource or several (RFC 8707 section 2). */
+const resourceIndicator = Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)]))
+
 const credentials = { client_id: optional, client_secret: optional }
 
 const TokenRequest = Schema.Union([
@@ -240,12 +243,14 @@ const TokenRequest = Schema.Union([
     code: Schema.String,
     redirect_uri: optional,
     code_verifier: optional,
+    resource: resourceIndicator,
     ...credentials
   }),
   Schema.Struct({
     grant_type: Schema.Literal("refresh_token"),
     refresh_token: Schema.String,
     scope: optional,
+    resource: resourceIndicator,
     ...credentials
   })
 ])
@@ -257,6 +262,7 @@ const Introspection = Schema.Struct({
   scope: optional,
   client_id: optional,
   sub: optional,
+  aud: resourceIndicator,
   token_type: optional,
   iat: Schema.optionalKey(Schema.Int),
   exp: Schema.optionalKey(Schema.Int)
@@ -442,7 +448,7 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "Exchange a code or a refresh token for an access token",
     description:
-      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization can have 100 valid access tokens; each further token revokes the oldest. A refresh may request a part of the granted `scope`; without `scope`, the new token has the whole granted scope.",
+      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization can have 100 valid access tokens; each further token revokes the oldest. A refresh may request a part of the granted `scope`; without `scope`, the new token has the whole granted scope. `resource` (RFC 8707) names the APIs that the token is for: `{public URL}/v4`, or those in the setting `resources`. The authorize step binds the resources, and a token request may name some of them.",
     request: anyForm(TokenRequest),
     success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
     errors: oauthErrors

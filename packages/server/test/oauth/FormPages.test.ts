@@ -13,6 +13,7 @@ const requestOf = (scope: string): AuthorizeRequest => ({
   redirect_uri_given: true,
   state: null,
   scope,
+  resource: "",
   code_challenge: null
 })
 

@@ -11,7 +11,7 @@ import {
 } from "@doorhook/core"
 import type { AuthorizationSettingsShape, TokenStore } from "@doorhook/core"
 import { afterAll, assert, beforeAll, onTestFinished } from "@effect/vitest"
-import { formIn } from "@doorhook/testkit/HtmlForm"
+import { filledIn, formIn } from "@doorhook/testkit/HtmlForm"
 import type { HtmlForm } from "@doorhook/testkit/HtmlForm"
 import { Effect, Layer, ManagedRuntime, Predicate, Result } from "effect"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
@@ -140,8 +140,8 @@ export class Browser {
   }
 
   /** Submits a form like a browser. */
-  submit(form: HtmlForm, filledIn: Fields) {
-    return this.request(form.action, { method: "POST", body: new URLSearchParams({ ...form.fields, ...filledIn }) })
+  submit(form: HtmlForm, values: Fields) {
+    return this.request(form.action, { method: "POST", body: filledIn(form, values) })
   }
 
   /** Logs in and returns the URL of the redirect. */

@@ -82,7 +82,7 @@ describe("the token endpoint", () => {
       scope: null,
       // Unknown parameters are ignored (RFC 6749 section 3.2).
       client: { version: 3 },
-      resource: ["https://api.example"]
+      audience: ["https://api.example"]
     }
     const headers = { ...jsonType, authorization: "Bearer expired" }
     const again = tokens(await post(tokenUrl(), JSON.stringify(refresh), headers))

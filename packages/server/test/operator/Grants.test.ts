@@ -14,7 +14,15 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
   const hash = (kind: string) => TokenHash.make(`${kind} ${id}`)
   const created_at = 1_000_000
   yield* store.createCode(
-    { id: grant_id, user_id: UserId.make(user), client_id, scope: "public", created_at, revoked_at: null },
+    {
+      id: grant_id,
+      user_id: UserId.make(user),
+      client_id,
+      scope: "public",
+      resource: "",
+      created_at,
+      revoked_at: null
+    },
     {
       hash: hash("code"),
       grant_id,
@@ -25,8 +33,16 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
       expires_at: created_at
     }
   )
-  const access = { hash: hash("access"), grant_id, scope: null, created_at, expires_at: created_at, retires: null }
-  const refresh = { hash: hash("refresh"), grant_id, created_at, rotated_at: null, retired_at: null }
+  const access = {
+    hash: hash("access"),
+    grant_id,
+    scope: null,
+    resource: null,
+    created_at,
+    expires_at: created_at,
+    retires: null
+  }
+  const refresh = { hash: hash("refresh"), grant_id, created_at, used_at: null, rotated_at: null, retired_at: null }
   yield* store.redeemCode(hash("code"), { access, refresh, maxAccessTokens: 100 }, created_at)
 })
 

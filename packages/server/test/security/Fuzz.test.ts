@@ -325,7 +325,8 @@ describe("random requests", () => {
   it(
     "to the authorization server get regular answers that reveal nothing internal",
     async () => {
-      const server = await startServer()
+      const resource = "https://api.example/doors"
+      const server = await startServer({ settings: { resources: { [resource]: {} } } })
       const visitor = new Browser(server.url)
       const page = formOf((await visitor.authorize({ client_id: "c1", response_type: "code" })).text)
       const known: Known = {
@@ -333,10 +334,20 @@ describe("random requests", () => {
         targetOf: ({ path }) => path,
         headersOf: () => ({ cookie: [...visitor.cookies].map((pair) => pair.join("=")).join("; ") }),
         tokens: ["x"],
-        names: ["client_id", "redirect_uri", "response_type", "client_secret", "scope", "state", "code_challenge"],
+        names: [
+          "client_id",
+          "redirect_uri",
+          "response_type",
+          "client_secret",
+          "scope",
+          "resource",
+          "state",
+          "code_challenge"
+        ],
         documentsOf: () => [exchangeOf("x"), { ...exchangeOf("x"), grant_type: "refresh_token", refresh_token: "x" }],
         fields: Object.entries({
           ...page.fields,
+          resource,
           ...exchangeOf(await obtainCode(server.url)),
           client_secret: secretOfC1,
           redirect_uri: redirectUri,

@@ -17,17 +17,17 @@ export const redeemCode = `WITH used AS (
       AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
     RETURNING grant_id
   ), access AS (
-    INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires)
-    SELECT grant_id, $3::text, $4::bigint, $5::bigint, $6::text, $7::text FROM used RETURNING seq
+    INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires, resource)
+    SELECT grant_id, $3::text, $4::bigint, $5::bigint, $6::text, $7::text, $10::text FROM used RETURNING seq
   ), refresh AS (
     INSERT INTO refresh_tokens (hash, grant_id, created_at)
     SELECT $8::text, grant_id, $9::bigint FROM used WHERE $8::text IS NOT NULL
   )
   SELECT seq FROM access`
 
-/** Calls the function `refresh_access` (`migrations/0001_Tables`). */
+/** Calls the function `refresh_access` (`migrations/index`). */
 const refreshAccess = `SELECT refresh_access($1::text, $2::bigint, $3::integer, $4::text, $5::bigint, $6::bigint,
-    $7::text, $8::text, $9::text, $10::bigint) AS seq`
+    $7::text, $8::text, $9::text, $10::bigint, $11::text) AS seq`
 
 interface Numbered {
   readonly seq: number | null
@@ -42,16 +42,17 @@ export const layer: Layer.Layer<TokenWrites, never, SqlClient.SqlClient> = Layer
 
     return TokenWrites.of({
       redeemCode: (hash, { access, refresh }, now) => {
-        const { created_at, expires_at, retires, scope } = access
+        const { created_at, expires_at, resource, retires, scope } = access
         const successor = [refresh?.hash ?? null, refresh?.created_at ?? null]
-        const params = [now, hash, access.hash, created_at, expires_at, scope, retires, ...successor]
+        const params = [now, hash, access.hash, created_at, expires_at, scope, retires, ...successor, resource]
         return Effect.map(sql.unsafe<Numbered>(redeemCode, params), seqOf).pipe(failAs("TokenStore.redeemCode"))
       },
 
       refresh: (presented, { access, maxAccessTokens, refresh }, now) => {
-        const { created_at, expires_at, hash, retires, scope } = access
+        const { created_at, expires_at, hash, resource, retires, scope } = access
         const successor = [refresh?.hash ?? null, refresh?.created_at ?? null]
-        const params = [presented, now, maxAccessTokens, hash, created_at, expires_at, scope, retires, ...successor]
+        const issued = [hash, created_at, expires_at, scope, retires, ...successor, resource]
+        const params = [presented, now, maxAccessTokens, ...issued]
         return Effect.map(sql.unsafe<Numbered>(refreshAccess, params), seqOf).pipe(failAs("TokenStore.refresh"))
       },
 

@@ -24,16 +24,25 @@ export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
     const statements = tokenStatements(sqlite)
     const q = {
       useCode: prepare(statements.useCode),
-      living: prepare(statements.livingRefreshToken),
       insertAccess: prepare(statements.insertAccessToken),
+      refreshAccess: prepare(statements.refreshAccessToken),
       endOldest: prepare(statements.endOldest),
       insertRefresh: prepare(statements.insertRefreshToken),
       rotate: prepare(statements.rotateRefreshToken),
+      use: prepare(statements.useRefreshToken),
       retire: prepare(statements.retireRefreshToken)
     }
 
-    const storeAccess = ({ created_at, expires_at, grant_id, hash, retires, scope }: NewAccessToken): number =>
-      Number(first(q.insertAccess.get(grant_id, hash, created_at, expires_at, scope, retires)))
+    const storeAccess = ({
+      created_at,
+      expires_at,
+      grant_id,
+      hash,
+      resource,
+      retires,
+      scope
+    }: NewAccessToken): number =>
+      Number(first(q.insertAccess.get(grant_id, hash, created_at, expires_at, scope, resource, retires)))
 
     const storeRefresh = ({ created_at, grant_id, hash, retired_at, rotated_at }: RefreshToken): void => {
       q.insertRefresh.run(hash, grant_id, created_at, rotated_at, retired_at)
@@ -57,13 +66,13 @@ export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
           rows,
           isDurable: true,
           run: () => {
-            if (q.living.get(presented) === undefined) return null
-            q.endOldest.run(access.grant_id, maxAccessTokens - 1)
-            if (refresh !== null) {
-              q.rotate.run(now, presented)
-              storeRefresh(refresh)
-            }
-            return storeAccess(access)
+            const { created_at, expires_at, grant_id, hash, resource, retires, scope } = access
+            const seq = first(q.refreshAccess.get(hash, created_at, expires_at, scope, resource, retires, presented))
+            if (seq === null) return null
+            q.endOldest.run(grant_id, maxAccessTokens)
+            if (refresh === null) q.use.run(now, presented)
+            else q.rotate.run(presented, grant_id, now, now, refresh.hash, grant_id, refresh.created_at)
+            return Number(seq)
           }
         }).pipe(failAs("TokenStore.refresh")),
 

@@ -11,18 +11,18 @@ const maxEnded = 500
 /** Number of oldest access tokens that a purge considers. Tokens are in order of age, unless a clock was wrong. */
 const maxLookedAt = 2_000
 
-const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.created_at, t.expires_at, t.retires, ${grantColumns}
+const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.resource, t.created_at, t.expires_at, t.retires, ${grantColumns}
   FROM access_tokens AS t JOIN grants AS g ON g.id = t.grant_id`
 
 export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: Dialect) => ({
-  insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at)
-  VALUES (?, ?, ?, ?, ?, ?)`),
+  insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, resource, created_at, revoked_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
   insertCode: text(`INSERT INTO codes
   (hash, grant_id, client_id, redirect_uri, redirect_uri_given, code_challenge, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
-  insertAccessToken: text(`INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires)
-  VALUES (?, ?, ?, ?, ?, ?) RETURNING seq`),
+  insertAccessToken: text(`INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, resource, retires)
+  VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq`),
 
   insertRefreshToken: text(`INSERT INTO refresh_tokens (hash, grant_id, created_at, rotated_at, retired_at)
   VALUES (?, ?, ?, ?, ?)`),
@@ -33,7 +33,8 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
 
-  refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
+  refreshTokenWithGrant:
+    text(`SELECT t.hash, t.grant_id, t.created_at, t.used_at, t.rotated_at, t.retired_at, ${grantColumns}
   FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
 
   /** Redeems a code. Only the first caller gets a row. */
@@ -41,11 +42,21 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
     AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
   RETURNING grant_id`),
 
-  /** The grant of a valid refresh token. */
-  livingRefreshToken: text(`SELECT t.grant_id FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
-  WHERE t.hash = ? AND t.retired_at IS NULL AND g.revoked_at IS NULL`),
+  /** Stores an access token for a refresh token. No row if that is retired or its grant is revoked. */
+  refreshAccessToken: text(`INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, resource, retires)
+  SELECT t.grant_id, ?, ?, ?, ?, ?, ? FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
+  WHERE t.hash = ? AND t.retired_at IS NULL AND g.revoked_at IS NULL RETURNING seq`),
 
-  rotateRefreshToken: text(`UPDATE refresh_tokens SET rotated_at = ? WHERE hash = ? AND rotated_at IS NULL`),
+  /**
+   * Marks a refresh token as rotated, and stores its successor. The first row of the values is the existing token, so
+   * it is never inserted. If the successor exists, too, the statement fails, because `created_at` may not be null.
+   */
+  rotateRefreshToken: text(`INSERT INTO refresh_tokens (hash, grant_id, created_at, rotated_at)
+  VALUES (?, ?, ?, ?), (?, ?, ?, NULL)
+  ON CONFLICT (hash) DO UPDATE SET rotated_at = coalesce(refresh_tokens.rotated_at, excluded.rotated_at),
+    created_at = CASE WHEN excluded.rotated_at IS NOT NULL THEN refresh_tokens.created_at END`),
+
+  useRefreshToken: text(`UPDATE refresh_tokens SET used_at = ? WHERE hash = ?`),
 
   retireRefreshToken: text(`UPDATE refresh_tokens SET retired_at = ?
   WHERE hash = ? AND rotated_at IS NOT NULL AND retired_at IS NULL`),

@@ -33,8 +33,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
 
     createCode: Effect.fnUntraced(
       function* (grant, code) {
-        const { client_id, created_at, id, revoked_at, scope, user_id } = grant
-        yield* sql.unsafe(statements.insertGrant, [id, user_id, client_id, scope, created_at, revoked_at])
+        const { client_id, created_at, id, resource, revoked_at, scope, user_id } = grant
+        yield* sql.unsafe(statements.insertGrant, [id, user_id, client_id, scope, resource, created_at, revoked_at])
         yield* sql.unsafe(statements.insertCode, [
           code.hash,
           code.grant_id,

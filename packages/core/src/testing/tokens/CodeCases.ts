@@ -23,7 +23,11 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     name: "a stored code is found unchanged, with its grant",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
-      const grant = newGrant("g", { scope: "", created_at: 1_893_456_000_123 })
+      const grant = newGrant("g", {
+        scope: "",
+        resource: "https://a.example https://b.example",
+        created_at: 1_893_456_000_123
+      })
       const code = newCode(grant, "c", { redirect_uri_given: false, code_challenge: "c".repeat(43) })
       yield* store.createCode(grant, code)
       yield* expectEqual("found", yield* store.findCode(hash("c")), { code, grant, isUsed: false })
@@ -36,7 +40,10 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* namedTokens
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
-      const issued = { ...issue(grant, "a", "r"), access: access(grant, "a", { retires: hash("x") }) }
+      const issued = {
+        ...issue(grant, "a", "r"),
+        access: access(grant, "a", { retires: hash("x"), resource: "https://a.example" })
+      }
       yield* expectEqual("redeemed", yield* store.redeemCode(hash("c"), issued, start + 1), true)
       yield* expectEqual("access token", yield* store.findAccessToken(hash("a")), { token: issued.access, grant })
       yield* expectEqual("refresh token", yield* store.findRefreshToken(hash("r")), {

@@ -10,7 +10,7 @@ import { access, expectTokensOf, granted, hash, issue, namedTokens, refresh } fr
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "`refresh` without a new refresh token stores the access token and changes nothing else",
+    name: "`refresh` without a new refresh token stores the access token and the time of use",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -18,7 +18,8 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("answer", yield* store.refresh(presented, issue(grant, "a2", null), start + 1), true)
       yield* expectEqual("new", (yield* store.findAccessToken(hash("a2")))?.token, access(grant, "a2"))
       yield* expectEqual("old", (yield* store.findAccessToken(hash("access-g")))?.token, access(grant, "access-g"))
-      yield* expectEqual("presented", (yield* store.findRefreshToken(presented))?.token, refresh(grant, "refresh-g"))
+      const used = refresh(grant, "refresh-g", { used_at: start + 1 })
+      yield* expectEqual("presented", (yield* store.findRefreshToken(presented))?.token, used)
     })
   },
   {
@@ -27,7 +28,8 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* TokenStore
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
-      const narrowed = { ...issue(grant, "a2", null), access: access(grant, "a2", { scope: "doors:open" }) }
+      const bound = { scope: "doors:open", resource: "https://api.example/doors" }
+      const narrowed = { ...issue(grant, "a2", null), access: access(grant, "a2", bound) }
       const second = yield* store.refresh(presented, narrowed, start + 1)
       const third = yield* store.refresh(presented, issue(grant, "a3", null), start + 2)
       const seq = yield* expectPresent("second", second)

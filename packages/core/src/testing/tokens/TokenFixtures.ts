@@ -18,6 +18,7 @@ export const newGrant = (id: string, fields: Partial<Grant> = {}): Grant => ({
   user_id: UserId.make("user"),
   client_id: ClientId.make("client"),
   scope: "public",
+  resource: "",
   created_at: start,
   revoked_at: null,
   ...fields
@@ -38,6 +39,7 @@ export const access = (grant: Grant, text: string, fields: Partial<NewAccessToke
   hash: hash(text),
   grant_id: grant.id,
   scope: null,
+  resource: null,
   created_at: start,
   expires_at: start + 86_400_000,
   retires: null,
@@ -48,6 +50,7 @@ export const refresh = (grant: Grant, text: string, fields: Partial<RefreshToken
   hash: hash(text),
   grant_id: grant.id,
   created_at: start,
+  used_at: null,
   rotated_at: null,
   retired_at: null,
   ...fields

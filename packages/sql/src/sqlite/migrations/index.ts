@@ -13,8 +13,18 @@ const labels = Effect.gen(function* () {
   yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN description TEXT")
 })
 
+/** Adds the resources that tokens are bound to, the last use of refresh tokens, and the assertions that were used. */
+const audiences = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE grants ADD COLUMN resource TEXT NOT NULL DEFAULT ''")
+  yield* sql.unsafe("ALTER TABLE access_tokens ADD COLUMN resource TEXT")
+  yield* sql.unsafe("ALTER TABLE refresh_tokens ADD COLUMN used_at INTEGER")
+  yield* sql.unsafe("CREATE TABLE assertions (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+  yield* sql.unsafe("CREATE INDEX assertions_by_expiry ON assertions (expires_at)")
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
-  defaultValue: () => ({ "1_tables": tables, "2_labels": labels })
+  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_audiences": audiences })
 })
 
 /** The table that records the migrations that ran. */
