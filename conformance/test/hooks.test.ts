@@ -73,6 +73,19 @@ describe("a background process of a command", () => {
     })
   )
 
+  it.live("may start behind a proxy that already listens, if the ready URL is the receiver's own", () =>
+    Effect.gen(function* () {
+      const proxy = yield* receiver(acknowledge)
+      const port = yield* deadPort
+      const own = new URL(`http://127.0.0.1:${port}/`)
+      const serve = `require("node:http").createServer((_, response) => response.end()).listen(${port}, "127.0.0.1")`
+      const { kill } = yield* spawned(`exec ${process.execPath} -e '${serve}'`, {}, new URL(proxy.url), own)
+      assert.isTrue(yield* acceptsConnections(own))
+      yield* kill ?? assert.fail("kill")
+      assert.isFalse(yield* acceptsConnections(own))
+    })
+  )
+
   it.live("may become ready after its shell has ended", () =>
     Effect.gen(function* () {
       const port = yield* deadPort

@@ -17,7 +17,9 @@ const subject = { webhookId, resourceType: "access_log", dataId: "123456789", en
 describe("an address that is not a probe", () => {
   it.live("is refused with the request and the expected answer", () =>
     Effect.gen(function* () {
-      const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
+      const target = yield* receiver(({ path }, response) =>
+        answer(response, path.includes("broken") ? 500 : path.includes("limited") ? 503 : 404)
+      )
       const said = (path: string) =>
         Effect.map(Effect.flip(httpProbe(new URL(path, target.url)).read(subject)), ({ message }) => message)
       const missing = yield* said("/probe")
@@ -28,6 +30,7 @@ describe("an address that is not a probe", () => {
       assert.include(broken, `/broken?...&id=${webhookId} was answered with 500. Expected: 200`)
       assert.notInclude(broken, "not 404")
       assert.notInclude(broken, "hush")
+      assert.include(yield* said("/limited"), "name the receiver's own address instead of the proxy's")
     })
   )
 })

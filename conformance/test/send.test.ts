@@ -40,8 +40,20 @@ describe("one event", () => {
     })
   )
 
+  it.live("that is refused because it is not signed is followed by advice", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 401, ""))
+      const unsigned = yield* conformance("send", "--url", target.url)
+      assert.include(unsigned.output, "give its secret with --signed")
+      const signed = yield* conformance("send", "--url", target.url, "--signed", Redacted.value(secret))
+      assert.notInclude(signed.output, "--signed")
+    })
+  )
+
   it.live.each([
     [["send"], /--url is missing/],
+    [["send", "--listen", "65536"], /--listen 65536: expected a port from 0 to 65535/],
+    [["send", "--listen", "0", "--url", "http://127.0.0.1:9/hook"], /--url and --listen can't be used together/],
     [["send", "--url", "https://93.184.216.34/hook"], /--i-own-this-target/],
     [["send", "--url", "http://127.0.0.1:9/hook", "--signed", "whsec_!"], /--signed must be a Standard Webhooks secret/]
   ] as const)("is not sent with wrong flags: %s", ([args, message]) =>

@@ -206,6 +206,24 @@ describe("a receiver with its own limit", () => {
     })
   )
 
+  it.live("gets an event beside unfinished requests, however few requests it takes at once", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((_, response) => answer(response, 200))
+      const setting = settingOf(new URL(url))
+      const refused = { atOnce: 2, began: Infinity, ended: Infinity, refused: true }
+      for (let times = 0; times < 3; times++) setting.slots.adapt(refused, { asked: 0, before: 1 })
+      const { trace } = yield* execute(
+        { v: 1, ops: [{ k: "stalled", count: 4, percent: 0 }, newEvent(accessLog)] },
+        setting,
+        { title: "a case", allElseDone: Effect.void, fillerTime: 1_000 }
+      )
+      assert.deepStrictEqual(
+        trace.attempts.map(({ exchange, kind }) => [kind, classify(exchange, criteria)]),
+        [["delivery", "acknowledged"]]
+      )
+    }).pipe(Effect.provide(services))
+  )
+
   it.live("gets at most ten concurrent requests, whatever the histories do", () =>
     Effect.gen(function* () {
       const { counts, url } = yield* limited(Infinity)

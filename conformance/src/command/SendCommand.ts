@@ -47,15 +47,17 @@ const requestLines = ({ endpoint, request }: Attempt): ReadonlyArray<string> => 
   indented(pretty(request.body))
 ]
 
-const answerLines = ({ exchange }: Attempt): ReadonlyArray<string> => {
+const answerLines = ({ exchange }: Attempt, isSigned: boolean): ReadonlyArray<string> => {
   const answer = classify(exchange, defaultCriteria)
   const isAcknowledged = answer === "acknowledged"
+  const isRefused = exchange._tag === "Answered" && (exchange.status === 401 || exchange.status === 403)
   return [
     `-> ${exchangeInWords(exchange)}`,
     ...(exchange._tag === "Answered" && exchange.excerpt !== "" ? [indented(pretty(exchange.excerpt))] : []),
     isAcknowledged
       ? "acknowledged"
-      : `not acknowledged: doorhook would send it again; it expects ${inWords(defaultCriteria)}`
+      : `not acknowledged: doorhook would send it again; it expects ${inWords(defaultCriteria)}`,
+    ...(isRefused && !isSigned ? ["the receiver may check signatures: give its secret with --signed whsec_..."] : [])
   ]
 }
 
@@ -99,7 +101,7 @@ const sendEvents = Effect.fnUntraced(function* (url: URL, { signed, type }: Send
     yield* Effect.mapError(send(execution, actor, actor.sent === 0 ? [] : retry, { op: 0, once: true }), unusable)
     const attempt = execution.attempts.at(-1)
     if (attempt === undefined) continue
-    yield* Console.log([...requestLines(attempt), "", ...answerLines(attempt), ""].join("\n"))
+    yield* Console.log([...requestLines(attempt), "", ...answerLines(attempt, secret !== null), ""].join("\n"))
     if (process.stdin.isTTY) yield* Console.log("n: a new event, q: quit, any other key: the same event again\n")
   }
   if (!actor.acknowledged) {
@@ -166,7 +168,13 @@ const showArrivals = Effect.fnUntraced(function* (
 export const runSend = Effect.fnUntraced(
   function* (flags: SendFlags) {
     const { listen, owned, signed, url: given } = flags
-    if (listen !== null) return yield* showArrivals(listen, signed)
+    if (listen !== null) {
+      if (given !== null)
+        return yield* CommandFailure.usage("--url and --listen can't be used together: --listen sends nothing")
+      if (listen < 0 || listen > 65_535)
+        return yield* CommandFailure.usage(`--listen ${listen}: expected a port from 0 to 65535`)
+      return yield* showArrivals(listen, signed)
+    }
     if (given === null) return yield* CommandFailure.usage("--url is missing: the URL that the event is posted to")
     const url = yield* Effect.fromResult(Target.parse(given))
     yield* Target.authorize(url, owned).pipe(

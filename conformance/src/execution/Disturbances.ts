@@ -10,7 +10,7 @@ import type { Cut, OperationOf } from "../history/Operations.ts"
 import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Variations.ts"
 import type { Signed } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
-import { forkBeside, createEvent } from "./Execution.ts"
+import { createEvent } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { prepare, requestOf, send, sendRequest } from "./Send.ts"
 import { maxInFlight } from "./Slots.ts"
@@ -49,7 +49,10 @@ export const storm = (execution: Execution, { count, percent }: OperationOf<"abo
     Effect.replicateEffect(count, { concurrency: maxInFlight, discard: true })
   )
 
-/** Begins many requests at the same time and leaves them unfinished until the history ends. */
+/**
+ * Begins many requests at the same time and leaves them unfinished until the history ends. Ignores their failures,
+ * because later requests show whether the receiver can still be reached.
+ */
 export const stall = Effect.fnUntraced(function* (
   execution: Execution,
   { count, percent }: OperationOf<"stalled">,
@@ -57,7 +60,7 @@ export const stall = Effect.fnUntraced(function* (
 ) {
   for (let begun = 0; begun < count; begun++) {
     const actor = yield* createUsual(execution)
-    yield* forkBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
+    yield* Effect.forkIn(cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op), execution.scope)
   }
   // Waits until the unfinished requests have arrived. Later events get a new connection, as if from another sender.
   yield* Effect.sleep(untilThere)

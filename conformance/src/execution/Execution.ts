@@ -91,11 +91,6 @@ export interface Execution {
   readonly shortfalls: Array<Shortfall>
   /** This history's actions on the receiver, each with the index of its operation. */
   readonly interventions: Map<Intervention, number>
-  /**
-   * Number of requests that run in parallel with the history. While they keep their slots, no request can be sent
-   * alone.
-   */
-  beside: number
 }
 
 /** Begins a history, with nothing sent yet. */
@@ -114,8 +109,7 @@ export const begin = Effect.fnUntraced(function* (
     events: [],
     attempts: [],
     shortfalls: [],
-    interventions: new Map(),
-    beside: 0
+    interventions: new Map()
   }
 })
 
@@ -163,23 +157,6 @@ export const createEvent = Effect.fnUntraced(function* (
 
 /** Returns the event that a reference points to; null if no event was sent yet. */
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
-
-/**
- * Runs an effect in parallel with the history, and interrupts the effect when the history ends. Ignores failures of the
- * effect, because later requests show whether the receiver can still be reached.
- */
-export const forkBeside = <E, R>(
-  execution: Execution,
-  effect: Effect.Effect<unknown, E, R>
-): Effect.Effect<void, never, R> =>
-  Effect.suspend(() => {
-    execution.beside += 1
-    return effect.pipe(
-      Effect.ensuring(Effect.sync(() => (execution.beside -= 1))),
-      Effect.forkIn(execution.scope),
-      Effect.asVoid
-    )
-  })
 
 /** Marks the latest attempt of an event as provisional: more retries follow. */
 export const markProvisional = ({ attempts }: Execution, { event }: Actor): void => {

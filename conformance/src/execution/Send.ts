@@ -216,13 +216,14 @@ const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connec
   const { slots } = execution.setting
   const { slot } = one.about
   const send = sendOver(execution, over, one, false)
+  const { cut = null } = one.sending
+  if (cut !== null && "bytes" in cut && cut.stalls) return (yield* slots.unfinished(send)).exchange
   let sent = yield* slot === undefined ? slots.one(send) : send
   if (slot !== undefined) return sent.exchange
   const again = sendOver(execution, over, { ...one, about: { ...one.about, first: sent.first } }, true)
   for (let tries = 0; tries < mostTries; tries++) {
     if (sent.limit === null || !slots.adapt(sent.flight, sent.limit)) break
-    // Unfinished requests keep their slots while they run beside the history.
-    sent = yield* execution.beside === 0 ? slots.alone(again) : slots.one(again)
+    sent = yield* slots.alone(again)
   }
   return sent.exchange
 })

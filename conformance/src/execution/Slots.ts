@@ -98,7 +98,15 @@ export class Slots {
     return this.#take(() => Math.min(count, maxInFlight), count, send)
   }
 
-  /** Sends with no other request in flight. Deadlocks inside `one` and `together`. */
+  /**
+   * Sends a request that does not end by itself, when it is its turn. It takes no permit: requests that need more than
+   * are left would wait for its end.
+   */
+  unfinished<A, E, R>(send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return this.#take(() => 0, 1, send)
+  }
+
+  /** Sends with no other request in flight, except unfinished ones. Deadlocks inside `one` and `together`. */
   alone<A, E, R>(send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return this.#take(() => maxInFlight, 1, send)
   }

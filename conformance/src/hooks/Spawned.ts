@@ -84,16 +84,20 @@ const outlived = ({ origin }: URL): HookFailed =>
     message: `--spawn: something at ${origin} still accepts connections after SIGKILL. Does a container or a service run it? Then leave --spawn out, and give --kill-cmd and --restart-cmd.`
   })
 
-/** Starts a receiver and waits until it is ready. Kills it when the scope ends. */
+/**
+ * Starts a receiver and waits until it is ready. Kills it when the scope ends. Behind a proxy, `url` leads to the proxy,
+ * and the ready URL to the receiver itself.
+ */
 export const spawned = Effect.fnUntraced(function* (
   command: string,
   env: Readonly<Record<string, string>>,
   url: URL,
   readyUrl: URL | null
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
-  if (yield* acceptsConnections(url)) {
+  const own = (yield* acceptsConnections(url)) ? readyUrl : url
+  if (own === null || (own !== url && (yield* acceptsConnections(own)))) {
     return yield* new HookFailed({
-      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. Stop it, or use any free port: port 0 in --url, and --port-env.`
+      message: `--spawn: something already listens at ${(own ?? url).origin}, perhaps left by a killed run, and would be tested instead. Stop it, or use any free port: port 0 in --url, and --port-env.${own === null ? " If it is a proxy before the receiver, name a URL of the receiver itself with --ready-url." : ""}`
     })
   }
   let child: ChildProcess | null = null
@@ -124,8 +128,8 @@ export const spawned = Effect.fnUntraced(function* (
     child = null
     await exited
   }).pipe(
-    Effect.andThen(awaitGone(url)),
-    Effect.flatMap((gone) => (gone ? Effect.void : Effect.fail(outlived(url))))
+    Effect.andThen(awaitGone(own)),
+    Effect.flatMap((gone) => (gone ? Effect.void : Effect.fail(outlived(own))))
   )
 
   const failed = (): HookFailed => {

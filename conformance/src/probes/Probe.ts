@@ -187,15 +187,19 @@ const httpUnusable = (base: URL, what: string): ProbeUnusable =>
     message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
   })
 
+/** Returns advice on the status of an answer that holds no count. */
+const helpForStatus = (base: URL, status: number): string => {
+  if (status === 404)
+    return `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
+  const limited = status === 429 || status === 503
+  return `, with 0 for an unknown one. ${limited ? "If a limit refused it, the probe must not count against the limit: name the receiver's own address instead of the proxy's, or exempt the probe's path." : "Send the request by hand to see why."}`
+}
+
 /** Makes the error for a wrong status, without the values of the probe's own query, which may be secrets. */
 const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
   const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
   return new ProbeUnusable({
-    message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, the number of effects of this event${
-      status === 404
-        ? `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
-        : `, with 0 for an unknown one. Send the request by hand to see why.`
-    }`
+    message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, the number of effects of this event${helpForStatus(base, status)}`
   })
 }
 
