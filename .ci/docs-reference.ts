@@ -1,5 +1,5 @@
 /**
- * Writes the generated parts of the documentation from the code: the reference of settings, HTTP, error codes and
+ * Writes the generated pages of the documentation from the code: the reference of settings, HTTP, error codes and
  * metrics, the alerts, the JSON Schema of scenario files, and the bands of the simulator's checks. They are committed. `--check`
  * writes nothing and fails if a file is out of date.
  */
@@ -24,6 +24,8 @@ import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
 import { eventOperations } from "../packages/server/src/operator/EventOperations.ts"
 import { statsOperations } from "../packages/server/src/operator/StatsOperations.ts"
+import { receiverMeanings } from "../simulator/src/receivers/ReceiverText.ts"
+import { metricMeanings, sloForms } from "../simulator/src/results/Slo.ts"
 import { ScenarioDocument } from "../simulator/src/scenario/ScenarioDocument.ts"
 import { sourceKey } from "../simulator/src/traffic/Parameter.ts"
 import bands from "../simulator/src/validate/bands.json" with { type: "json" }
@@ -50,7 +52,7 @@ const write = (name: string, title: string, intro: string, ...parts: ReadonlyArr
 
 // Settings: their doc comments.
 const fieldsIn = (path: string): ReadonlyArray<ReadonlyArray<string>> =>
-  [...read(path).matchAll(/^ {2}\/\*\*([^]*?)\*\/\n {2}(\w+): Schema\.optional/gm)].map(
+  [...read(path).matchAll(/^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}(\w+): Schema\.optional/gm)].map(
     ([, comment = "", name = ""]) => {
       const text = comment
         .replaceAll(/^\s*\*\s?/gm, " ")
@@ -85,6 +87,9 @@ const writeSettings = (): void => {
     "## Settings that must agree",
     `Processes that deliver from one PostgreSQL database must have the same ${inWords(agreed)}, and the same kind of directory. [A process that differs](../scale-out.md#settings-that-must-agree) sends nothing. Settings that concern only requests may differ, and these:`,
     table(["setting", "may differ because"], free),
+    "## Resource types",
+    "Members of a declaration in `resourceTypes`; [publish events](../publishing.md#resource-types-of-your-own) has an example.",
+    table(["member", "meaning", "default"], fieldsIn("packages/core/src/model/ResourceType.ts")),
     "## `doorhook serve` only",
     table(
       ["setting", "flag", "meaning", "default"],
@@ -154,6 +159,9 @@ const callOf = (doorhook: object, name: string): string =>
     (path) => typeof path.split(".").reduce<unknown>((value, part) => member(value, part), doorhook) === "function"
   ) ?? ""
 
+/** The comments on the kinds of notifications. */
+const kindComments = /^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}Schema\.Struct\(\{\s*kind: Schema\.Literal\("(\w+)"\)/gm
+
 /** Lists the members of an answer, without their types. */
 const shapeOf = (answer: Schema.Codec<unknown, unknown>): string => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(answer)
@@ -217,6 +225,15 @@ const writeRunning = async (): Promise<void> => {
     "HTTP",
     "The public API, generated from its OpenAPI 3.1 description. A running service returns the description at `GET /openapi.json`.",
     table(["call", "does", "answers"], operations),
+    "## Notifications",
+    "What `GET /operator/notifications`, `onNotification` and `notificationUrl` report.",
+    table(
+      ["`kind`", "when"],
+      [...read("packages/core/src/model/Notification.ts").matchAll(kindComments)].map(([, comment = "", kind = ""]) => [
+        code(kind),
+        cell(comment.replaceAll(/^\s*\*\s?/gm, " "))
+      ])
+    ),
     "## Operator API",
     "Every call needs the header `Authorization: Bearer OPERATOR_KEY`. Times are ISO 8601 in UTC. The second column names the same call in `createDoorhook`. For request bodies, see [the operator API](../service.md#the-operator-api).",
     table(
@@ -283,14 +300,8 @@ const writeSchema = (): void => {
   files.set("docs/scenario.schema.json", `${JSON.stringify(document, null, 2)}\n`)
 }
 
-/** Replaces the part of a page between two comments. */
-const writePart = (page: string, begin: string, end: string, part: string): void => {
-  const [before = "", , after = ""] = read(page).split(new RegExp(`${begin}|${end}`))
-  files.set(page, `${before}${begin}\n\n${part}\n\n${end}${after}`)
-}
-
-// Bands of the simulator's checks: a table within a page.
-const writeBands = (): void => {
+// The simulator: receivers, objectives, and the bands of its checks.
+const writeSimulate = (): void => {
   const rows = measures.map((measure) => {
     const limits = buildingUses.map((use) => {
       const band = bandOf(measure, use)
@@ -298,10 +309,24 @@ const writeBands = (): void => {
     })
     return [described(measure, null), ...limits, bands[measure].source.replace(/; limits assumed.*$/, "")]
   })
-  writePart(
-    "docs/simulator.md",
-    "<!-- bands: made from simulator/src/validate/bands.json -->",
-    "<!-- end of bands -->",
+  write(
+    "simulate",
+    "Simulator",
+    "Receivers and objectives of [`simulate run`](../load-testing.md), and the bands of [`simulate validate`](../simulator.md#check-whether-traffic-is-realistic).",
+    "## Modelled receivers",
+    "`--receiver` may be repeated, and behaviours add up. `2=FORM` applies only to the second integration, `2-5=FORM` to the second to the fifth.",
+    table(
+      ["form", "behaviour"],
+      Object.entries(receiverMeanings).map(([form, meaning]) => [code(form), cell(meaning)])
+    ),
+    "## Objectives",
+    `\`--slo\` takes ${cell(sloForms)}.`,
+    table(
+      ["metric", "meaning"],
+      Object.entries(metricMeanings).map(([name, meaning]) => [code(name), cell(meaning)])
+    ),
+    "## Bands",
+    "BLS is the US Bureau of Labor Statistics, USDL 05-1198; Census 2000 is Journey to Work: 2000. A share that is computed from few events fails only if chance cannot explain it (Wilson's interval at 99.9 %).",
     table(["check", ...buildingUses, "source"], rows)
   )
 }
@@ -311,13 +336,8 @@ writeErrors()
 await writeRunning()
 writeAlerts()
 writeSchema()
-writeBands()
-writePart(
-  "docs/receiving.md",
-  "<!-- data: made from conformance/src/history/Domain.ts -->",
-  "<!-- end of data -->",
-  domainPage()
-)
+writeSimulate()
+write("data", "Data of events", "What the suite sends to [receivers](../receiving.md).", domainPage())
 files.set("docs/reference/requirements.md", requirementsPage())
 
 const stale = [...files].filter(([name, text]) => !existsSync(join(root, name)) || read(name) !== text)

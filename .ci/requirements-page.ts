@@ -1,6 +1,6 @@
 /**
- * The requirements of a receiver as the page `docs/reference/requirements.md`, and what it may be sent as a part of
- * `docs/receiving.md`.
+ * The requirements of a receiver as the page `docs/reference/requirements.md`, and what it may be sent as
+ * `docs/reference/data.md`.
  */
 import { domain } from "../conformance/src/history/Domain.ts"
 import { strengthOf } from "../conformance/src/history/Operations.ts"
@@ -81,7 +81,7 @@ const elsewhere = [
   "Up to 256 KiB of `data`. The body is a little longer."
 ]
 
-/** Returns what may be sent as Markdown, for `docs/receiving.md`. */
+/** Returns what may be sent as Markdown, for `docs/reference/data.md`. */
 export const domainPage = (): string => {
   const known = new Map<string, Array<string>>()
   for (const { members, plain } of domain) {

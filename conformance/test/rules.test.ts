@@ -21,8 +21,7 @@ const module = (name: string, code: string): string => {
   return file
 }
 
-const page = readFileSync(new URL("../../docs/test-a-receiver.md", import.meta.url), "utf8")
-const [, example = ""] = /^```js\n(\/\/ rules\.mjs[^]*?)^```$/m.exec(page) ?? []
+const example = readFileSync(new URL("../../docs/examples/rules.mjs", import.meta.url), "utf8")
 
 /** Starts a receiver with a probe that rings at the unit that `ring` returns. */
 const ringing = (ring: (unit: number) => number) =>

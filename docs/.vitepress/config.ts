@@ -63,6 +63,8 @@ const sidebar = [
       ["Metrics", "reference/metrics"],
       ["Alerts", "reference/alerts"],
       ["Requirements of a receiver", "reference/requirements"],
+      ["Data of events", "reference/data"],
+      ["Simulator", "reference/simulate"],
       ["API", "reference/api/README"]
     )
   },

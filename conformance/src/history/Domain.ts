@@ -1,6 +1,6 @@
 /**
  * What doorhook may send: the members of each resource type and their values, and what else may occur in a body. The
- * suite takes its cases from here, draws from here and shortens within it, and `docs/receiving.md` states it.
+ * suite takes its cases from here, draws from here and shortens within it, and `docs/reference/data.md` states it.
  *
  * Every value comes with a note on what is unusual about it. Values marked `should` are at the limits of JSON and
  * doubles: a receiver should accept them.
@@ -47,7 +47,7 @@ interface Value {
 
 /** A kind of value. */
 interface Kind {
-  /** What may be sent, for `docs/receiving.md`. */
+  /** What may be sent, for `docs/reference/data.md`. */
   readonly words: string
   /** The consequence if a receiver can't handle it. */
   readonly because: string

@@ -7,24 +7,28 @@ import type { Rng } from "../random/Substream.ts"
 import type { Capacity, DownTime, ReceiverModel, Trait } from "./Receiver.ts"
 import { Receiver, traits } from "./Receiver.ts"
 
-export const receiverForms: ReadonlyArray<string> = [
-  "prompt",
-  "slow:p50=2s,p99=9s",
-  "workers:4",
-  "workers:4,queue:100,recovery:10m",
-  "shared,workers:40,queue:200",
-  "down",
-  "down:09:00-15:00",
-  "down:09:00-15:00,on=2026-03-03",
-  "down:09:00-15:00,swallow",
-  "flaky:0.05",
-  "late:0.02",
-  "duplicate-ack-lost:0.01",
-  "rate-limited:10/s",
-  "rate-limited:100/m,retry-after=30s",
-  "gone",
-  "gone:after=36h"
-]
+/** What a receiver of each form does. The names are examples of the forms. */
+export const receiverMeanings: Readonly<Record<string, string>> = {
+  prompt: "answers in 40 ms at the median and 204 ms at the 99th percentile; the default",
+  "slow:p50=2s,p99=9s": "answers with these latencies; requests that miss the deadline are processed, but sent again",
+  "workers:4": "processes four requests at the same time; up to 100 more wait, others get 503",
+  "workers:4,queue:100,recovery:10m": "for ten minutes after an outage it is slower, at first by a factor of five",
+  "shared,workers:40,queue:200":
+    "one endpoint for all integrations with these rules, as a partner has one for all buildings",
+  down: "refuses connections",
+  "down:09:00-15:00": "at these local hours of each day",
+  "down:09:00-15:00,on=2026-03-03": "on one day",
+  "down:09:00-15:00,swallow": "takes requests and never answers",
+  "flaky:0.05": "answers 500 or 502, or resets the connection, without processing the request",
+  "late:0.02": "processes the request, but answers after the deadline",
+  "duplicate-ack-lost:0.01": "processes the request, but its answer is lost",
+  "rate-limited:10/s": "answers 429 beyond this rate",
+  "rate-limited:100/m,retry-after=30s": "with this `Retry-After`",
+  gone: "answers 410: doorhook disables the integration",
+  "gone:after=36h": "from this time on"
+}
+
+export const receiverForms: ReadonlyArray<string> = Object.keys(receiverMeanings)
 
 /** Effect of a rule on a receiver. */
 interface Kind {

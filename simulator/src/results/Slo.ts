@@ -66,7 +66,8 @@ export interface SloResult {
   readonly measured: string
 }
 
-const sloForms = `METRIC OPERATOR VALUE, separated by commas, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >; for one resource type, a time, ${typedCounts.join(", ")} or delivered like call.delivery_p99<1s`
+/** What an objective looks like. */
+export const sloForms = `METRIC OPERATOR VALUE, separated by commas, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >; for one resource type, a time, ${typedCounts.join(", ")} or delivered like call.delivery_p99<1s`
 
 const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string): A | undefined =>
   all.find((name) => name === text)
@@ -116,6 +117,29 @@ export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string
 }
 
 type MetricName = Metric["name"]
+
+/** What each metric measures. */
+export const metricMeanings: Readonly<Record<MetricName, string>> = {
+  ack: "duration of acknowledged requests to receivers; with modelled receivers it measures the model",
+  delivery: "from an event's acceptance to its acknowledgement, retries included",
+  queued: "from an event's acceptance to the first request of a delivery",
+  intended: "from the planned time of an event to the answer to its publication",
+  service: "from the start of sending a publication to its answer",
+  late: "from the planned time of an event to the start of sending it",
+  lost: "deliveries of accepted events that are not accounted for; also `loss`",
+  failed: "events that were not accepted",
+  duplicates: "requests that a modelled receiver had processed before",
+  exhausted: "deliveries in this state at the end",
+  expired: "deliveries in this state at the end",
+  cancelled: "deliveries in this state at the end",
+  skipped: "deliveries in this state at the end",
+  open: "deliveries that had not ended within `--grace` or `--drain`",
+  backlog: "maximum number of open deliveries",
+  broken: "violations of a delivery rule",
+  rate: "events sent within a second of their planned time",
+  reached: "deliveries whose first request began within a second of acceptance",
+  delivered: "deliveries that were delivered"
+}
 
 /** Metrics that each kind of run can't measure, and why. */
 const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: ReadonlyArray<MetricName>, why: string]>>> = {
