@@ -31,10 +31,12 @@ interface Wishes {
   readonly seed?: number
   readonly rateScale?: number
   readonly options?: Partial<VirtualOptions>
+  /** Gets the world before the first event. */
+  readonly made?: (world: VirtualWorld) => void
 }
 
 /** Runs some hours of a Tuesday, from 6:00. */
-const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
+const runOf = ({ drain = 96, hours = 12, made, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
     const world = new VirtualWorld({
@@ -49,6 +51,7 @@ const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers 
       deleteEvery: null,
       ...options
     })
+    made?.(world)
     const arrivals = atPlannedTimes(plan(scenario, { seed, start, duration: hours * hour, rateScale }))
     yield* virtualRun(arrivals, world, { end: beginning + hours * hour, drain: drain * hour })
     return world
@@ -98,6 +101,52 @@ describe("a run on virtual time", () => {
       assert.isBelow(down.empty_at ?? 0, 9.5 * hour)
       assert.isAbove(totals.expired, 0)
       assert.strictEqual(totals.expired + totals.delivered, totals.deliveries)
+    })
+  )
+
+  it.live("reports the peak of a shared endpoint after an outage of two hours as the endpoint counts it", () =>
+    Effect.gen(function* () {
+      const [workers, queue] = [2, 5]
+      const sent: Array<{ readonly at: number; readonly ended: number; readonly isServed: boolean }> = []
+      const now = { wall: (): number => 0 }
+      const breakage = ({ transport, ...ports }: EnginePorts): EnginePorts => {
+        const send: Sending = (request, done) => {
+          const at = now.wall()
+          return transport.send(request, (result) => {
+            sent.push({ at, ended: now.wall(), isServed: result._tag === "Answered" && result.status === 200 })
+            done(result)
+          })
+        }
+        return { ...ports, transport: Transport.make({ send }) }
+      }
+      const { ledger, measurements } = yield* runOf({
+        hours: 6,
+        rateScale: 5,
+        receivers: [`shared,workers:${workers},queue:${queue}`, "shared,slow:p50=1s,p99=2s", "shared,down:08:00-10:00"],
+        // Six integrations of the building, so that each event meets itself at the endpoint.
+        options: { breakage, integrations: plannedIntegrations(premisesOf(scenario), 0, 6) },
+        made: (world) => {
+          now.wall = () => world.time.wall
+        }
+      })
+      const beginning = beginningOf(scenario, start)
+      const perSecond = new Map<number, number>()
+      for (const { at } of sent) {
+        const second = Math.floor((at - beginning) / 1_000)
+        perSecond.set(second, (perSecond.get(second) ?? 0) + 1)
+      }
+      const peakOf = (from: number, to: number) =>
+        Math.max(...[...perSecond].flatMap(([second, count]) => (second >= from && second < to ? [count] : [])))
+      assert.strictEqual(measurements.totals.requests, sent.length)
+      assert.strictEqual(measurements.totals.peak_second, Math.max(...perSecond.values()))
+      // The run begins at 6:00.
+      assert.isAbove(peakOf(2 * 3_600, 6 * 3_600), peakOf(0, 2 * 3_600))
+      const served = sent.filter(({ isServed }) => isServed)
+      const mostServed = Math.max(
+        ...served.map(({ at }) => served.filter((other) => other.at <= at && other.ended > at).length)
+      )
+      assert.strictEqual(mostServed, workers + queue)
+      assert.deepStrictEqual([ledger.violations, ledger.open], [[], 0])
     })
   )
 

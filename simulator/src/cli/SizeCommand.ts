@@ -10,7 +10,7 @@ import { plannedEvent } from "../plan/PlannedEvent.ts"
 import { exp } from "../random/Arithmetic.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import { modelFor, readReceiver, receiverForms } from "../receivers/ReceiverText.ts"
-import { grouped } from "../results/Format.ts"
+import { counted, grouped } from "../results/Format.ts"
 import { Matcher, plannedIntegrations, premisesOf } from "../run/Integrations.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { demo } from "../scenario/Demo.ts"
@@ -263,7 +263,7 @@ export const sizeCommand = Command.make(
     const sample = yield* sampleOf(scenario, { ...options, duration: week }, ofTenants, ofBuilding)
     const rate = measure ? yield* measuredRate : null
     yield* Console.log(
-      `${grouped(count)} × ${once.scenario.name}, ${ofBuilding} integrations of each building and ${ofTenants} of its tenants\n`
+      `${grouped(count)} × ${once.scenario.name}, ${counted(ofBuilding, "integration")} of each building and ${grouped(ofTenants)} of its tenants\n`
     )
     yield* Console.log(columns(linesOf({ copies, count, scenario, sample, rules, rate }), [1]).join("\n"))
   })
