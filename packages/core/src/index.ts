@@ -146,6 +146,8 @@ export {
 export type { Actor, Created, ExpectedVersions } from "./integrations/Integrations.ts"
 export * from "./integrations/OperatorIntegrations.ts"
 export * from "./integrations/ScopeReader.ts"
+export { FeedHub } from "./integrations/FeedHub.ts"
+export * from "./integrations/Feeds.ts"
 export * from "./integrations/TestEvents.ts"
 
 // text: output for people

@@ -11,7 +11,8 @@ import type {
   DeliveryStore,
   Dispatcher,
   Grants,
-  IntegrationFeed,
+  FeedHub,
+  Feeds,
   Integrations,
   Notifications,
   HostIntegrations,
@@ -25,6 +26,7 @@ import { Effect, Layer } from "effect"
 import type { HttpRouter } from "effect/http"
 import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
+import { makeFeedRoutes } from "./api/FeedRoutes.ts"
 import { makeIntegrationRoutes } from "./api/IntegrationRoutes.ts"
 import { makeScopeRoutes } from "./api/ScopeRoutes.ts"
 import { makeHealthRoutes } from "./health/HealthRoutes.ts"
@@ -51,7 +53,8 @@ export type ServerServices =
   | Clients
   | Grants
   | Integrations
-  | IntegrationFeed
+  | Feeds
+  | FeedHub
   | HostIntegrations
   | OperatorIntegrations
   | Notifications
@@ -77,6 +80,7 @@ export const makeRoutes = Effect.gen(function* () {
     ...(yield* makeOAuthRoutes),
     ...(yield* makeScopeRoutes(api)),
     ...(yield* makeIntegrationRoutes(api)),
+    ...(yield* makeFeedRoutes(api)),
     ...(yield* makeOperatorRoutes),
     ...(yield* makeUiRoutes),
     ...(yield* makeHealthRoutes)

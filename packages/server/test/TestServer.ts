@@ -20,7 +20,8 @@ import {
   GrantId,
   Grants,
   idleStatus,
-  IntegrationFeed,
+  FeedHub,
+  Feeds,
   Integrations,
   IntegrationStore,
   MemoryStore,
@@ -325,7 +326,7 @@ export const services = (
   options: TestServerOptions = {}
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | TokenStore | Controls> =>
   Layer.mergeAll(
-    IntegrationFeed.layer,
+    Feeds.layer,
     TestPublisher,
     Deliveries.layer,
     HostIntegrations.layer,
@@ -335,7 +336,7 @@ export const services = (
     Clients.layer,
     Grants.layer
   ).pipe(
-    Layer.provideMerge(Integrations.layer),
+    Layer.provideMerge(Layer.merge(Integrations.layer, FeedHub.layer)),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
     Layer.provide(Layer.mergeAll(TestNames, WakeSignal.layerLocal)),
     Layer.provideMerge(Layer.orDie(serviceKeyLayer)),

@@ -1,17 +1,9 @@
 /**
  * Actors of a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and faults.
  */
-import type { DeliveryId, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
-import {
-  ClientId,
-  Deliveries,
-  IntegrationFeed,
-  Integrations,
-  JsonText,
-  OperatorIntegrations,
-  Publisher
-} from "@doorhook/core"
-import { Effect } from "effect"
+import type { FeedCursor, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
+import { ClientId, Deliveries, Feeds, Integrations, JsonText, OperatorIntegrations, Publisher } from "@doorhook/core"
+import type { Effect } from "effect"
 import type { Ending, Outcome, SimulatedEngine, SimulationOptions } from "./Simulation.ts"
 import { Simulation } from "./Simulation.ts"
 import { urlOf } from "./world/Receivers.ts"
@@ -369,7 +361,8 @@ const follow = (world: Simulation): void => {
   const reader = world.nextOperation()
   const limit = pick(rng, [1, 3, 50])
   const actor = actorOf(place)
-  let cursor: DeliveryId | 0 = 0
+  const feed = { scope: place.scope, integration: integration.id }
+  let cursor: FeedCursor | null = null
 
   const readAfter = (millis: number): void => {
     time.after(millis, read)
@@ -379,20 +372,18 @@ const follow = (world: Simulation): void => {
     const engine = oneOf(rng, world.ready)
     if (engine === undefined) return readAfter(pause())
     const op = world.nextOperation()
-    const after = cursor
-    const page = IntegrationFeed.use((feed) => feed.read(actor, place.scope, integration.id, { after, limit }))
-    world.run(
-      engine,
-      op,
-      { type: "feed", integration_id: integration.id, after },
-      Effect.map(page, ({ items, ...rest }) => ({ ids: items.map(({ delivery }) => delivery.id), ...rest })),
-      (ending) => {
-        if (ending.kind !== "ok") return readAfter(pause())
-        history.add({ kind: "feed_read", op, reader, integration_id: integration.id, after, ...ending.value })
-        cursor = ending.value.cursor
-        return readAfter(ending.value.more ? 10 : pause())
-      }
-    )
+    const from = cursor
+    const after = from?.position ?? 0
+    const page = Feeds.use((feeds) => feeds.read(actor, feed, from === null ? "first" : { after: from }, { limit }))
+    world.run(engine, op, { type: "feed", integration_id: integration.id, after }, page, (ending) => {
+      if (ending.kind !== "ok") return readAfter(pause())
+      const { cursor: reached, items, more } = ending.value
+      const ids = items.flatMap(({ delivery }) => delivery?.id ?? [])
+      const read = { ids, cursor: reached.position, more }
+      history.add({ kind: "feed_read", op, reader, integration_id: integration.id, after, ...read })
+      cursor = reached
+      return readAfter(more ? 10 : pause())
+    })
   }
   read()
 }

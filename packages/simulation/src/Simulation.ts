@@ -13,7 +13,8 @@ import {
   Deliveries,
   DeliveryId,
   Retention,
-  IntegrationFeed,
+  FeedHub,
+  Feeds,
   IntegrationId,
   Integrations,
   KeyInUse,
@@ -40,10 +41,11 @@ import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
 /** Ports of an engine, all of them simulated. */
 export type Ports = Required<EnginePorts>
 
-type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegrations
+type Services = Deliveries | Integrations | Feeds | OperatorIntegrations
 
 /** Services of an engine besides its publisher and dispatcher. */
-const services = IntegrationFeed.layer.pipe(
+const services = Feeds.layer.pipe(
+  Layer.provide(FeedHub.layer),
   Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
   Layer.merge(Retention.layer),
   // Each process is on a machine of its own.

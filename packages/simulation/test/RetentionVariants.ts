@@ -1,6 +1,4 @@
 /** Faults in what is kept: idempotency keys, feeds, old events. */
-import type { DeliveryId } from "@doorhook/core"
-import { DeliveryId as Id } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breakage.ts"
 import { fault, hour, integrations, store, within } from "./Breakage.ts"
@@ -34,7 +32,7 @@ const endAll = (deliveries: Deliveries, now: number) =>
     yield* deliveries.settle({ worker, settlements, releases: [] }, now, hour)
   })
 
-const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id - 1))
+const before = (id: number): number => Math.max(0, id - 1)
 
 export const retentionVariants: ReadonlyArray<Variant> = [
   fault("idempotent", "idempotency keys that are not stored", 15, {
@@ -61,9 +59,9 @@ export const retentionVariants: ReadonlyArray<Variant> = [
   fault("feeds", "a feed without the skipped deliveries", 6, {
     ...store((deliveries) => ({
       feed: (of) =>
-        Effect.map(deliveries.feed(of), ({ isCut, items }) => ({
-          items: items.filter(({ delivery }) => delivery.state !== "skipped"),
-          isCut
+        Effect.map(deliveries.feed(of), ({ items, ...part }) => ({
+          ...part,
+          items: items.filter(({ delivery }) => delivery.state !== "skipped")
         }))
     })),
     scenario: following

@@ -55,6 +55,14 @@ export const parsed = (text: string): unknown => {
 
 export const decodeEvents = (rows: ReadonlyArray<EventRow>): Effect.Effect<ReadonlyArray<Event>, Schema.SchemaError> =>
   Effect.suspend(() => decodeParsedEvents(rows.map((row) => ({ ...row, tenant_ids: parsed(row.tenant_ids) }))))
+const decodeParsedNewEvents = Schema.decodeUnknownEffect(
+  Schema.Array(
+    Schema.Struct({ seq: Schema.Int, building_id: Event.fields.building_id, tenant_ids: Event.fields.tenant_ids })
+  )
+)
+/** Decodes the numbers, buildings and tenants of events. */
+export const decodeNewEvents = (rows: ReadonlyArray<Pick<EventRow, "tenant_ids">>) =>
+  Effect.suspend(() => decodeParsedNewEvents(rows.map((row) => ({ ...row, tenant_ids: parsed(row.tenant_ids) }))))
 export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery))
 export const decodeFigures = Schema.decodeUnknownEffect(Schema.Array(FigureRow))
 export const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))

@@ -34,7 +34,7 @@ const planOf = Effect.fnUntraced(function* (text: string) {
 
 /** Allowed full scans: of a statement's parameters, of limited subqueries, and of tiny tables. */
 const harmless =
-  /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|groups|owner|cancellations|t|revoked|oldest)\b|\(subquery-\d+\))/
+  /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|groups|owner|cancellations|t|items|revoked|oldest)\b|\(subquery-\d+\))/
 
 const expectNoScan = (plan: ReadonlyArray<string>) =>
   assert.deepEqual(
@@ -58,7 +58,13 @@ const listedOfIntegration = [
   "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"
 ]
 const eventOfList =
-  "SEARCH events_of USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND created_at=? AND event_seq=?)"
+  "SEARCH events_of USING COVERING INDEX events_of_by_seq (scope_type=? AND scope_id=? AND event_seq=?)"
+
+const listedOfScope = [
+  "SEARCH o USING COVERING INDEX events_of_by_seq (scope_type=? AND scope_id=? AND event_seq>?)",
+  "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)",
+  "SEARCH e USING INTEGER PRIMARY KEY (rowid>?)"
+]
 
 /** Statements, with the steps that each plan must contain. */
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
@@ -119,6 +125,24 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   findEvent: [Deliveries.findEvent, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   rangeOfEvent: [Deliveries.rangeOfEvent, "INDEX sqlite_autoindex_events_1 (id=?)"],
   feed: [Deliveries.feed, ...listedOfIntegration, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
+  eventFeed: [Deliveries.eventFeed, ...listedOfScope],
+  deliveryPlace: [Deliveries.deliveryPlace, ...listedOfIntegration],
+  eventPlace: [Deliveries.eventPlace, ...listedOfScope],
+  notePurgedEvents: [
+    Records.notePurgedEvents,
+    "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"
+  ],
+  notePurgedDeliveries: [
+    Deliveries.notePurgedDeliveries,
+    "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+  ],
+  lastPurged: [
+    Records.lastPurged(true),
+    "SEARCH purged USING PRIMARY KEY (source_type=? AND source_id=? AND resource_type=?)"
+  ],
+  newScopes: [Records.newScopes, "SEARCH events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
   eventBehind: [Records.eventBehind, rangeOfEvents],
   eventsOf: [Deliveries.eventsOf, rangeOfEvents, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   countOf: [Records.countOf, rangeOfEvents],
@@ -130,8 +154,8 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteDelivery: [Deliveries.deleteDelivery, deliveryById],
   unlistDelivery: [Deliveries.unlistDelivery, "SEARCH deliveries_of USING PRIMARY KEY (integration=? AND delivery=?)"],
   deleteAttempts: [Deliveries.deleteAttempts, "SEARCH attempts USING PRIMARY KEY (delivery_id=?)"],
-  deleteOfBuildings: [Records.deleteOfBuildings, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
-  deleteOfTenants: [Records.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
+  deleteOfBuildings: [Deliveries.deleteOfBuildings, eventOfList, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
+  deleteOfTenants: [Deliveries.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEvents: [Records.deleteEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
   insertNotification: [Records.insertNotification],
   notifications: [Records.notifications({}), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
@@ -208,6 +232,9 @@ const unbounded: ReadonlySet<string> = new Set([
   "dueAfter",
   "retries",
   "feed",
+  "eventFeed",
+  "deliveryPlace",
+  "eventPlace",
   "eventsOf",
   "notifications",
   "oldEvents"

@@ -6,10 +6,12 @@ import type {
   LimitReached,
   DeliveryId,
   DeliveryOverrides,
+  FeedSource,
   Integration,
   IdempotencyConflict,
   LeasedDelivery,
   RedeliverResult,
+  Scope,
   StoreError
 } from "@doorhook/core"
 import {
@@ -37,6 +39,8 @@ const disableAfter = 30
 
 /** An index into a list of any length, used modulo that length. */
 const place = fc.nat(1_000)
+const scopeAt = (index: number): Scope => [building(1), building(2), tenant(1), tenant(2)][index] ?? building(1)
+
 const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
 const worker = fc.constantFrom("a", "B", "c")
@@ -108,6 +112,25 @@ const call = fc.oneof(
   fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) }),
   fc.record({ op: fc.constant("probe"), integration: place }),
   fc.record({ op: fc.constant("feed"), integration: place, after: place, limit: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    op: fc.constant("event feed"),
+    scope: fc.nat(3),
+    after: fc.nat(3),
+    limit: fc.integer({ min: 1, max: 4 }),
+    types: fc.constantFrom(undefined, ["call"] as const, ["access_log"] as const)
+  }),
+  fc.record({
+    op: fc.constant("place"),
+    scope: fc.nat(3),
+    integration: fc.option(place, { nil: undefined }),
+    since: fc.integer({ min: -50, max: 200 })
+  }),
+  fc.record({
+    op: fc.constant("last purged"),
+    scope: fc.nat(3),
+    integration: fc.option(place, { nil: undefined }),
+    types: fc.constantFrom(undefined, ["call"] as const)
+  }),
   fc.record({
     op: fc.constant("events"),
     scope: fc.nat(3),
@@ -337,8 +360,27 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
         return items.map(({ delivery, event }) => ({ event, delivery: { ...delivery, id: placeOf(delivery.id) } }))
       }
+      case "event feed": {
+        const scope = scopeAt(call.scope)
+        const types = call.types === undefined ? {} : { types: call.types }
+        const all = yield* store.eventFeed({ scope, after: 0, limit: 1_000 })
+        const after = all.items[call.after]?.seq ?? 0
+        const { items } = yield* store.eventFeed({ scope, after, limit: call.limit, ...types })
+        return [all.items, items].map((each) => each.map(({ event }) => event))
+      }
+      case "place": {
+        const integration = call.integration === undefined ? null : integrationAt(call.integration)
+        const source: FeedSource = integration === null ? scopeAt(call.scope) : { type: "integration", id: integration }
+        return (yield* store.feedPlace({ source, after: 0, since: start + call.since }))?.created_at ?? null
+      }
+      case "last purged": {
+        const integration = call.integration === undefined ? null : integrationAt(call.integration)
+        const source: FeedSource = integration === null ? scopeAt(call.scope) : { type: "integration", id: integration }
+        const types = call.types === undefined ? {} : { types: call.types }
+        return (yield* store.lastPurged({ source, ...types }))?.created_at ?? null
+      }
       case "events": {
-        const scope = [building(1), building(2), tenant(1), tenant(2)][call.scope] ?? building(1)
+        const scope = scopeAt(call.scope)
         const { countUpTo, limit, offset } = call
         return yield* store.events({
           scope,

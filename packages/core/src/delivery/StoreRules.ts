@@ -1,8 +1,10 @@
 /**
- * Decisions that all stores share and that concern no single delivery: which old events a purge deletes, and which
- * redeliveries are refused.
+ * Decisions that all stores share and that concern no single delivery: which old events a purge deletes, which
+ * redeliveries are refused, and which feeds contain an event.
  */
+import type { Event } from "../model/Event.ts"
 import type { DeliveryId } from "../model/Ids.ts"
+import type { Scope } from "../model/Integration.ts"
 import type { PurgeRequest, RedeliverRequest, RedeliverResult } from "../ports/DeliveryStore.ts"
 
 /** An event that a purge examines. */
@@ -53,3 +55,17 @@ export const redelivered = (count: number, delivery_id: DeliveryId | null): Rede
   count,
   delivery_id
 })
+
+/** Returns the buildings and tenants that may see at least one of some events, each once. */
+export const scopesOf = (events: Iterable<Pick<Event, "building_id" | "tenant_ids">>): ReadonlyArray<Scope> => {
+  const buildings = new Set<Event["building_id"]>()
+  const tenants = new Set<Event["tenant_ids"][number]>()
+  for (const { building_id, tenant_ids } of events) {
+    buildings.add(building_id)
+    for (const id of tenant_ids) tenants.add(id)
+  }
+  return [
+    ...Array.from(buildings, (id): Scope => ({ type: "building", id })),
+    ...Array.from(tenants, (id): Scope => ({ type: "tenant", id }))
+  ]
+}

@@ -1,19 +1,17 @@
 /**
- * A user's read access to buildings and tenants, to the events published there, and to the feed of an integration's
- * deliveries.
+ * A user's read access to buildings and tenants, and to the events published there.
  */
 import { Context, Effect, Layer, Schema } from "effect"
-import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { BuildingId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
-import type { EventPage, EventPart, EventPlace, FeedItem } from "../ports/DeliveryStore.ts"
+import type { EventPage, EventPart, EventPlace } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import type { Actor } from "./Integrations.ts"
-import { Integrations, ScopeNotFound } from "./Integrations.ts"
+import { ScopeNotFound } from "./Integrations.ts"
 
 /**
  * How much event data is read at once for one list, in bytes. A list that has more is read in parts, as its reader takes
@@ -123,55 +121,6 @@ export class ScopeReader extends Context.Service<
           return yield* store.eventsFrom({ scope, resource_type, ...range, maxBytes: partBytes })
         })
       })
-    })
-  )
-}
-
-/** A page of a feed. It may end early because of its size: it then has fewer items than the limit, and `more` is true. */
-export interface FeedPage {
-  readonly items: ReadonlyArray<FeedItem>
-  /** Start of the next page; the given cursor if there is nothing new. Cursors never expire. */
-  readonly cursor: DeliveryId | 0
-  /** Whether there are more deliveries now. */
-  readonly more: boolean
-}
-
-/**
- * The deliveries that an integration should have received. By reading this feed, a receiver can detect missing
- * deliveries.
- */
-export class IntegrationFeed extends Context.Service<
-  IntegrationFeed,
-  {
-    /** Returns at most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
-    readonly read: (
-      actor: Actor,
-      scope: Scope,
-      id: IntegrationId,
-      page: { readonly after: DeliveryId | 0; readonly limit: number }
-    ) => Effect.Effect<FeedPage, ScopeNotFound | IntegrationNotFound | StoreError | DirectoryError>
-  }
->()("@doorhook/core/integrations/IntegrationFeed") {
-  static readonly layer: Layer.Layer<IntegrationFeed, never, Integrations | DeliveryStore> = Layer.effect(
-    IntegrationFeed,
-    Effect.gen(function* () {
-      const integrations = yield* Integrations
-      const store = yield* DeliveryStore
-
-      const read: IntegrationFeed["Service"]["read"] = Effect.fnUntraced(function* (
-        actor,
-        scope,
-        id,
-        { after, limit }
-      ) {
-        yield* integrations.get(actor, scope, id)
-        // Reads one delivery more than the limit, to detect another page.
-        const found = yield* store.feed({ integration_id: id, after, limit: limit + 1, maxBytes: partBytes })
-        const items = found.items.slice(0, limit)
-        return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.isCut || found.items.length > limit }
-      })
-
-      return IntegrationFeed.of({ read })
     })
   )
 }

@@ -9,8 +9,9 @@ import type { Event } from "../model/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
-import type { NewDelivery } from "../ports/DeliveryStore.ts"
+import type { FeedPlace, FeedSource, NewDelivery } from "../ports/DeliveryStore.ts"
 import type { QueueEntry } from "../delivery/Transitions.ts"
+import { scopesOf } from "../delivery/StoreRules.ts"
 import { cancel } from "../delivery/Transitions.ts"
 import { DueHeap } from "./DueHeap.ts"
 
@@ -38,7 +39,7 @@ export const toDelivery = ({ event, id, integration_id, standing }: StoredDelive
   created_at: event.created_at
 })
 
-interface StoredEvent {
+export interface StoredEvent {
   /** Sequence number of the event in storage order. */
   readonly seq: number
   readonly created_at: number
@@ -75,11 +76,25 @@ const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArr
   return keys
 }
 
+/** The later position and the later time of two. */
+const latestOf = (one: FeedPlace | null, other: FeedPlace): FeedPlace => ({
+  position: Math.max(one?.position ?? 0, other.position),
+  created_at: Math.max(one?.created_at ?? Number.MIN_SAFE_INTEGER, other.created_at)
+})
+
+const feedKey = ({ id, type }: FeedSource): string => `${type} ${id}`
+
 export class DeliveryTable {
   /** All deliveries. Id n is at index n - 1, which is empty once the delivery is purged. */
   private readonly all: Array<StoredDelivery | undefined> = []
   private lastSeq = 0
+  /** Events by building or tenant, in storage order. */
+  private readonly feeds = new Map<string, Array<StoredEvent>>()
+  /** The last purged item of each feed by type. */
+  private readonly purged = new Map<string, Map<ResourceType, FeedPlace>>()
   readonly events = new Map<EventId, StoredEvent>()
+  /** The events in storage order. */
+  private readonly inOrder: Array<StoredEvent> = []
   readonly byIntegration = new Map<IntegrationId, Array<StoredDelivery>>()
   /** Events by building or tenant and by type, in the order of publication. */
   private readonly lists = new Map<string, Array<Event>>()
@@ -116,7 +131,14 @@ export class DeliveryTable {
     standingOf: (delivery: NewDelivery) => QueueEntry
   ): ReadonlyArray<StoredDelivery> {
     const deliveries = wanted.map((delivery) => this.add(event, delivery.integration_id, standingOf(delivery)))
-    this.events.set(event.id, { seq: ++this.lastSeq, created_at: event.created_at, event, deliveries })
+    const stored = { seq: ++this.lastSeq, created_at: event.created_at, event, deliveries }
+    this.events.set(event.id, stored)
+    this.inOrder.push(stored)
+    for (const scope of scopesOf([event])) {
+      const feed = this.feeds.get(feedKey(scope))
+      if (feed === undefined) this.feeds.set(feedKey(scope), [stored])
+      else feed.push(stored)
+    }
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
@@ -134,12 +156,32 @@ export class DeliveryTable {
 
   /** Returns the first events after a sequence number, in storage order. */
   storedAfter(after: number, limit: number): ReadonlyArray<StoredEvent> {
-    const found: Array<StoredEvent> = []
-    for (const stored of this.events.values()) {
-      if (found.length === limit) break
-      if (stored.seq > after) found.push(stored)
-    }
-    return found
+    const from = countWhile(this.inOrder, ({ seq }) => seq <= after)
+    return this.inOrder.slice(from, from + limit)
+  }
+
+  /** Returns the events of a building or tenant, in storage order. */
+  feedOf(scope: Scope): ReadonlyArray<StoredEvent> {
+    return this.feeds.get(feedKey(scope)) ?? []
+  }
+
+  /** Returns the last position and the latest time of the purged items of a feed, of the given types or all. */
+  lastPurged(source: FeedSource, types: ReadonlyArray<ResourceType> | undefined): FeedPlace | null {
+    let last: FeedPlace | null = null
+    for (const [type, place] of this.purged.get(feedKey(source)) ?? [])
+      if (types?.includes(type) !== false) last = latestOf(last, place)
+    return last
+  }
+
+  private notePurged(source: FeedSource, type: ResourceType, place: FeedPlace): void {
+    const places = this.purged.get(feedKey(source)) ?? new Map<ResourceType, FeedPlace>()
+    this.purged.set(feedKey(source), places)
+    places.set(type, latestOf(places.get(type) ?? null, place))
+  }
+
+  /** Returns the last assigned delivery id and event sequence number. */
+  lastIds(): { readonly deliveries: number; readonly events: number } {
+    return { deliveries: this.all.length, events: this.lastSeq }
   }
 
   /** Returns the events of a building or tenant, in order of publication. */
@@ -149,17 +191,32 @@ export class DeliveryTable {
 
   /** Deletes an event and its deliveries. Call `forget` once after deleting all events. */
   removeEvent(id: EventId): void {
-    for (const delivery of this.events.get(id)?.deliveries ?? []) {
+    const stored = this.events.get(id)
+    if (stored === undefined) return
+    const { created_at, deliveries, event, seq } = stored
+    for (const delivery of deliveries) {
       this.all[delivery.id - 1] = undefined
       this.unqueue(delivery)
       this.counts[delivery.standing.state]--
+      const source = { type: "integration", id: delivery.integration_id } as const
+      this.notePurged(source, event.resource_type, { position: delivery.id, created_at })
     }
+    for (const scope of scopesOf([event])) this.notePurged(scope, event.resource_type, { position: seq, created_at })
     this.events.delete(id)
+    this.inOrder.splice(
+      countWhile(this.inOrder, (each) => each.seq < seq),
+      1
+    )
   }
 
   /** Removes deleted events from their lists, and their deliveries from the lists of the integrations. */
-  forget(deleted: Iterable<Event>, integrations: Iterable<IntegrationId>): void {
-    for (const key of new Set(Array.from(deleted, listsOf).flat())) {
+  forget(deleted: ReadonlyArray<Event>, integrations: Iterable<IntegrationId>): void {
+    for (const key of scopesOf(deleted).map(feedKey)) {
+      const left = this.feeds.get(key)?.filter(({ event }) => this.events.has(event.id)) ?? []
+      if (left.length === 0) this.feeds.delete(key)
+      else this.feeds.set(key, left)
+    }
+    for (const key of new Set(deleted.flatMap(listsOf))) {
       const left = this.lists.get(key)?.filter(({ id }) => this.events.has(id)) ?? []
       if (left.length === 0) this.lists.delete(key)
       else this.lists.set(key, left)

@@ -22,6 +22,10 @@ import type {
   FigureRow,
   EventPart,
   EventPlace,
+  FeedEnd,
+  FeedPart,
+  FeedPlace,
+  FeedRequest,
   Heartbeat,
   ListedDelivery,
   Membership,
@@ -33,14 +37,14 @@ import type {
   RedeliverResult,
   Settled
 } from "../ports/DeliveryStore.ts"
-import { DeliveryStore, excerptChars, latencyClassOf } from "../ports/DeliveryStore.ts"
+import { DeliveryStore, excerptChars, feedScan, latencyClassOf } from "../ports/DeliveryStore.ts"
 import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import { ClaimAllowance } from "../delivery/ClaimAllowance.ts"
 import type { AppliedSettlement, HealthChange, HealthSubject } from "../delivery/HealthRules.ts"
 import { evaluateBatch, evaluateTime, mayChangeHealth, reportOf } from "../delivery/HealthRules.ts"
-import { purgePage, redelivered, refused, refusalOf } from "../delivery/StoreRules.ts"
+import { purgePage, redelivered, refused, refusalOf, scopesOf } from "../delivery/StoreRules.ts"
 import {
   enqueue,
   claim,
@@ -122,17 +126,36 @@ const make = Effect.gen(function* () {
         })
       ),
 
-    feed: ({ after, integration_id, limit, maxBytes }) =>
+    feed: ({ integration_id, ...request }) =>
       Effect.sync(() => {
-        const found = sliceAfter(deliveries.byIntegration.get(integration_id) ?? [], after).slice(0, limit)
-        const part = found.slice(
-          0,
-          countUpToBytes(found, maxBytes, ({ event }) => event)
-        )
-        return {
-          items: part.map((stored) => ({ delivery: toDelivery(stored), event: stored.event })),
-          isCut: part.length < found.length
-        }
+        const all = deliveries.byIntegration.get(integration_id) ?? []
+        const { items, ...part } = feedPart(all, ({ id }) => id, request)
+        return { ...part, items: items.map((stored) => ({ delivery: toDelivery(stored), event: stored.event })) }
+      }),
+
+    eventFeed: ({ scope, ...request }) =>
+      Effect.sync(() => feedPart(deliveries.feedOf(scope), ({ seq }) => seq, request)),
+
+    feedPlace: ({ after, since, source }) =>
+      Effect.sync(() => {
+        if (source.type !== "integration") return firstSince(deliveries.feedOf(source), ({ seq }) => seq, after, since)
+        return firstSince(deliveries.byIntegration.get(source.id) ?? [], ({ id }) => id, after, since)
+      }),
+
+    feedEnds: Effect.sync(() => {
+      const last = deliveries.lastIds()
+      const endAt = (id: number): FeedEnd => ({ complete: id, assigned: id })
+      return { deliveries: endAt(last.deliveries), events: endAt(last.events) }
+    }),
+
+    lastPurged: ({ source, types }) => Effect.sync(() => deliveries.lastPurged(source, types)),
+
+    newScopes: ({ after, limit }) =>
+      Effect.sync(() => {
+        if (deliveries.lastIds().events <= after) return { scopes: [], upTo: after, more: false }
+        const found = deliveries.storedAfter(after, limit)
+        const scopes = scopesOf(found.map(({ event }) => event))
+        return { scopes, upTo: found.at(-1)?.seq ?? after, more: found.length === limit }
       }),
 
     events: (filter) => Effect.sync(() => pageOfEvents(deliveries, filter)),
@@ -458,6 +481,46 @@ const countUpToBytes = <A>(items: ReadonlyArray<A>, most = Number.MAX_SAFE_INTEG
   let bytes = 0
   const last = items.findIndex((item) => (bytes += encoder.encode(eventOf(item).data).length) >= most)
   return last === -1 ? items.length : last + 1
+}
+
+/** Returns the items of a list that follow a position, in order. */
+const itemsAfter = <A>(all: ReadonlyArray<A>, positionOf: (item: A) => number, after: number): ReadonlyArray<A> =>
+  all.slice(countWhile(all, (item) => positionOf(item) <= after))
+
+/** Returns part of a feed whose items are given in order. */
+const feedPart = <A extends { readonly event: Event }>(
+  all: ReadonlyArray<A>,
+  positionOf: (item: A) => number,
+  { after, limit, maxBytes, types }: FeedRequest
+): FeedPart<A> => {
+  const later = itemsAfter(all, positionOf, after)
+  const examined = types === undefined ? later : later.slice(0, feedScan)
+  const matching = examined.filter(({ event }) => types?.includes(event.resource_type) !== false)
+  const items = matching.slice(
+    0,
+    Math.min(
+      limit,
+      countUpToBytes(matching, maxBytes, ({ event }) => event)
+    )
+  )
+  const isWhole = items.length === matching.length
+  const last = (isWhole ? examined : items).at(-1)
+  return {
+    items,
+    upTo: last === undefined ? after : positionOf(last),
+    more: !isWhole || examined.length < later.length
+  }
+}
+
+/** Returns the first item after a position that was published at a time or later. */
+const firstSince = <A extends { readonly event: Event }>(
+  all: ReadonlyArray<A>,
+  positionOf: (item: A) => number,
+  after: number,
+  since: number
+): FeedPlace | null => {
+  const found = itemsAfter(all, positionOf, after).find(({ event }) => event.created_at >= since)
+  return found === undefined ? null : { position: positionOf(found), created_at: found.event.created_at }
 }
 
 const seqOf = (deliveries: DeliveryTable, { id }: Event): number => deliveries.events.get(id)?.seq ?? 0

@@ -236,6 +236,7 @@ const mostActions = 20
 const reserved: ReadonlySet<string> = new Set([
   "notification",
   "integrations",
+  "events",
   callEnd.path,
   ...builtIn.map(([, { path }]) => path)
 ])

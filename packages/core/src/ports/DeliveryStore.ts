@@ -213,17 +213,73 @@ export interface Membership {
   readonly disagreement?: Disagreement
 }
 
+/**
+ * The source of a feed: an integration, whose feed contains its deliveries in order of id, or a building or tenant, whose
+ * feed contains the events that it may see in storage order.
+ */
+export type FeedSource = Scope | { readonly type: "integration"; readonly id: IntegrationId }
+
 /** An item of an integration's feed. */
 export interface FeedItem {
   readonly delivery: Delivery
   readonly event: Event
 }
 
-/** Part of an integration's feed. */
-export interface FeedPart {
-  readonly items: ReadonlyArray<FeedItem>
-  /** Whether the part ended early because of its size. */
-  readonly isCut: boolean
+/** An item of the feed of a building or tenant. */
+export interface FeedEvent {
+  /** Sequence number of the event in storage order. */
+  readonly seq: number
+  readonly event: Event
+}
+
+/** Which part of a feed to read. */
+export interface FeedRequest {
+  /** The position after which the part begins: a delivery's id or an event's sequence number; 0 for the beginning. */
+  readonly after: number
+  readonly limit: number
+  /** Ends the part with the event whose data reaches this many bytes. Default: no limit. */
+  readonly maxBytes?: number
+  /** Only events of these types. The part then ends after `feedScan` items of any type. Default: all types. */
+  readonly types?: ReadonlyArray<ResourceType>
+}
+
+/** Maximum number of items that one part examines for events of the requested types. */
+export const feedScan = 1_000
+
+/** Part of a feed. */
+export interface FeedPart<Item = FeedItem> {
+  readonly items: ReadonlyArray<Item>
+  /** The position of the last examined item; `after` if there was none. The next part begins after it. */
+  readonly upTo: number
+  /** Whether further items were not examined. */
+  readonly more: boolean
+}
+
+/** The ends of the feeds of all integrations (`deliveries`), and of all buildings and tenants (`events`). */
+export interface FeedEnds {
+  readonly deliveries: FeedEnd
+  readonly events: FeedEnd
+}
+
+export interface FeedEnd {
+  /** All items up to this position are stored and can be read. */
+  readonly complete: number
+  /** The last position that was assigned, perhaps by a transaction that is still open. */
+  readonly assigned: number
+}
+
+/** The position of an item in its feed. */
+export interface FeedPlace {
+  readonly position: number
+  readonly created_at: number
+}
+
+/** The buildings and tenants of new events. */
+export interface NewScopes {
+  readonly scopes: ReadonlyArray<Scope>
+  /** Sequence number of the last examined event; `after` if there was none. */
+  readonly upTo: number
+  readonly more: boolean
 }
 
 /** Which old events to delete. */
@@ -480,13 +536,31 @@ export class DeliveryStore extends Context.Service<
      * skipped and cancelled ones. The list has no gaps: it ends before the first id that an open transaction may still
      * add.
      */
-    readonly feed: (of: {
-      readonly integration_id: IntegrationId
-      readonly after: DeliveryId | 0
-      readonly limit: number
-      /** Ends the list with the event whose data reaches this many bytes. Default: no limit. */
-      readonly maxBytes?: number
-    }) => Effect.Effect<FeedPart, StoreError>
+    readonly feed: (of: FeedRequest & { readonly integration_id: IntegrationId }) => Effect.Effect<FeedPart, StoreError>
+
+    /** Returns the events that a building or tenant may see, in storage order. The list has no gaps, like `feed`. */
+    readonly eventFeed: (of: FeedRequest & { readonly scope: Scope }) => Effect.Effect<FeedPart<FeedEvent>, StoreError>
+
+    /** Returns the first item of a feed after a position that was published at a time or later; null if there is none. */
+    readonly feedPlace: (of: {
+      readonly source: FeedSource
+      readonly after: number
+      readonly since: number
+    }) => Effect.Effect<FeedPlace | null, StoreError>
+
+    readonly feedEnds: Effect.Effect<FeedEnds, StoreError>
+
+    /**
+     * Returns the last position and the latest time of the items of a feed that `purge` has deleted, of the given types or
+     * all; null if there are none.
+     */
+    readonly lastPurged: (of: {
+      readonly source: FeedSource
+      readonly types?: ReadonlyArray<ResourceType>
+    }) => Effect.Effect<FeedPlace | null, StoreError>
+
+    /** Returns the buildings and tenants of the events after a sequence number. Examines at most `limit` events. */
+    readonly newScopes: (of: { readonly after: number; readonly limit: number }) => Effect.Effect<NewScopes, StoreError>
 
     /**
      * Returns a page of the stored events that a building or tenant may see. Reads at most `countUpTo` index entries,

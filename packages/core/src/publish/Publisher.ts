@@ -43,6 +43,8 @@ import { decodeAnswer, makeRecord, partitionByKey } from "./Idempotency.ts"
 import type { Published } from "./Idempotency.ts"
 import { Linger } from "./Linger.ts"
 import { reader } from "./PublishRequest.ts"
+import type { EventSignal } from "./StoredEvents.ts"
+import { StoredEvents } from "./StoredEvents.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import {
@@ -231,6 +233,7 @@ interface PublisherParts {
   readonly clock: StoreClockShape
   readonly context: Context.Context<never>
   readonly turns: Scheduler.SchedulerDispatcher
+  readonly storedEvents: EventSignal
 }
 
 class GroupCommitPublisher {
@@ -246,6 +249,7 @@ class GroupCommitPublisher {
   readonly #run: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
   readonly #turns: Scheduler.SchedulerDispatcher
   readonly #warnings: DataWarnings
+  readonly #storedEvents: EventSignal
 
   readonly #urgent: Array<Call> = []
   readonly #ordinary: Array<Call> = []
@@ -282,6 +286,7 @@ class GroupCommitPublisher {
     this.#run = Effect.runForkWith(parts.context)
     this.#turns = parts.turns
     this.#warnings = new DataWarnings(parts.types, this.#run)
+    this.#storedEvents = parts.storedEvents
   }
 
   /** Makes a publisher that accepts events until the scope closes. It still carries out the calls received by then. */
@@ -296,7 +301,8 @@ class GroupCommitPublisher {
       types: yield* ResourceTypes,
       clock: yield* storeClock,
       context: yield* Effect.context<never>(),
-      turns: (yield* Scheduler.Scheduler).makeDispatcher()
+      turns: (yield* Scheduler.Scheduler).makeDispatcher(),
+      storedEvents: yield* StoredEvents
     })
     const committing = yield* Effect.forkScoped(publisher.#commitBatches())
     yield* Effect.addFinalizer(() => publisher.#close(committing))
@@ -571,6 +577,7 @@ class GroupCommitPublisher {
           const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
           const ended = records.flatMap(({ call, event }) => (call?.isEnd === true ? [callKeyOf(event, call)] : []))
           handover.stored(leasedOf(matched, records, stored), hasDue, ended)
+          this.#storedEvents.signal()
           countAccepted(events, this.#context)
           return carriedOut
         })

@@ -13,7 +13,8 @@ import {
   Grants,
   HostIntegrations,
   Retention,
-  IntegrationFeed,
+  FeedHub,
+  Feeds,
   Integrations,
   Notifications,
   OperatorIntegrations,
@@ -115,7 +116,7 @@ export const layer = <E, R = never>(
   const services = Layer.mergeAll(
     tracedPublisher(Publisher.layer),
     Deliveries.layer,
-    IntegrationFeed.layer,
+    Feeds.layer,
     OperatorIntegrations.layer,
     HostIntegrations.layer,
     TestEvents.layer,
@@ -124,7 +125,7 @@ export const layer = <E, R = never>(
     Grants.layer,
     ScopeReader.layer
   ).pipe(
-    Layer.provideMerge(Integrations.layer),
+    Layer.provideMerge(Layer.merge(Integrations.layer, FeedHub.layer)),
     Layer.provide(Layer.succeed(ResourceTypeAliases, resourceTypeAliases(config)))
   )
   const api = Layer.unwrap(

@@ -43,6 +43,8 @@ interface Operation<Name extends string> {
   readonly path: `/v4/${string}`
   /** Accepted query parameters; none by default. */
   readonly query?: ReadonlyArray<Name>
+  /** Parameters that may be given more than once. Their values are joined by commas. */
+  readonly repeatable?: ReadonlyArray<Name>
   readonly run: (call: Call<Name>) => Effect.Effect<Reply, KnownError>
 }
 
@@ -151,6 +153,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         operation,
         path,
         query: names = [],
+        repeatable = [],
         run
       }: Operation<Name>): Route => ({
         method,
@@ -166,7 +169,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
               x.client = `grant ${caller.grant_id}`
               const mediaType = negotiate(x)
               if (mediaType === null) return Exit.fail(notAcceptable)
-              const reply = Effect.flatMapEager(parseQuery(x.query, names), (query) =>
+              const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
                 run({ caller, query, params, x })
               )
               return Effect.mapEager(reply, answerWith(mediaType))

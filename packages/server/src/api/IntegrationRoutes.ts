@@ -1,44 +1,21 @@
 /**
- * The integrations of buildings and tenants (interface document, section 4.2), and the feed of each integration's
- * deliveries.
+ * The integrations of buildings and tenants (interface document, section 4.2).
  */
-import {
-  bodyOf,
-  DeliveryId,
-  formatDeliveryId,
-  IntegrationFeed,
-  Integrations,
-  isoOf,
-  parsePositiveInt,
-  resourceOf
-} from "@doorhook/core"
-import type { ExpectedVersions, FeedItem, Integration, IntegrationId } from "@doorhook/core"
-import { Effect, Exit, Option, Redacted, Result } from "effect"
-import { Base64Url } from "effect/encoding"
+import { Integrations, resourceOf } from "@doorhook/core"
+import type { ExpectedVersions, Integration } from "@doorhook/core"
+import { Effect, Exit, Redacted } from "effect"
 import { idempotencyKeyOf, readJson } from "../http/Documents.ts"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
-import { failure, parameterFailure } from "../http/Failures.ts"
+import { failure } from "../http/Failures.ts"
 import * as MediaType from "../http/MediaType.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
-import type { QueryParameters, Read } from "../http/Query.ts"
-import { all } from "../http/Query.ts"
 import type { Route } from "../http/Route.ts"
 import type { ApiEndpoint, Reply } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { collectionUrl, scopePath, scopeKinds, scopeIn, targetIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
-import {
-  listDocument,
-  listText,
-  offsetOf,
-  pageParameters,
-  readPage,
-  readPart,
-  readSize,
-  sizeParameters
-} from "./ListPages.ts"
-import type { ListPart, PageSize } from "./ListPages.ts"
+import { listText, offsetOf, pageParameters, readPage } from "./ListPages.ts"
 
 /** Largest request body, in bytes. */
 const maxDocumentBytes = 64 * 1024
@@ -68,53 +45,6 @@ const expectedVersions = (x: Exchange): ExpectedVersions => {
     const version = /^\s*"(\d{1,15})"\s*$/.exec(tag)?.[1]
     return version === undefined ? [] : [Number(version)]
   })
-}
-
-/** Formats the cursor that points after a delivery, or to the beginning for 0. Cursors are opaque to clients. */
-const formatCursor = (integration: IntegrationId, after: DeliveryId | 0): string =>
-  Base64Url.encode(`${integration}.${after}`)
-
-const parseAfter = (text: string): Option.Option<DeliveryId | 0> =>
-  text === "0" ? Option.some(0) : parsePositiveInt(DeliveryId, text)
-
-/** Reads a cursor. None if it does not belong to this integration. */
-const parseCursor = (integration: IntegrationId, text: string): Option.Option<DeliveryId | 0> =>
-  Result.getSuccess(Base64Url.decodeString(text)).pipe(
-    Option.flatMap((plain) => parseAfter(plain.slice(plain.indexOf(".") + 1))),
-    Option.filter((after) => formatCursor(integration, after) === text)
-  )
-
-/** Reads the position after which the page starts. */
-const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Read<DeliveryId | 0> =>
-  after === undefined
-    ? Exit.succeed(0)
-    : Option.match(parseCursor(id, after), {
-        onNone: () =>
-          Exit.fail(
-            parameterFailure("after", "`after` must be the `meta.cursor` of an earlier answer for this integration.")
-          ),
-        onSome: (found) => Exit.succeed<DeliveryId | 0>(found)
-      })
-
-/** Formats a delivery as JSON. The event's data is included exactly as it was published. */
-const deliveryText = ({ delivery, event }: FeedItem): string => {
-  const id = formatDeliveryId(delivery.id)
-  const attributes = JSON.stringify({
-    event_id: event.id,
-    state: delivery.state,
-    created_at: isoOf(delivery.created_at)
-  })
-  // Appends the only member of the webhook body, `event`, to the attributes.
-  return `{"type":"deliveries","id":"${id}","attributes":${attributes.slice(0, -1)},${bodyOf(event).slice(1)}}`
-}
-
-/** Returns the members of a feed's document beside `data`. `url` is the URL of the feed. */
-const feedMembers = (url: string, after: string, more: boolean, { name, size }: PageSize) => {
-  const query = new URLSearchParams([
-    ["after", after],
-    [name, String(size)]
-  ])
-  return { meta: { cursor: after }, links: { next: more ? `${url}?${query.toString()}` : null } }
 }
 
 /** Formats integrations as JSON:API documents. */
@@ -168,7 +98,6 @@ class Documents {
 
 export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
   const integrations = yield* Integrations
-  const feed = yield* IntegrationFeed
   const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
   const documents = new Documents(publicUrl, settings.configAlias)
@@ -265,29 +194,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
         })
     })
 
-    const deliveries = operation({
-      operation: `${group} integrations.deliveries`,
-      method: "GET",
-      path: `${item}/deliveries`,
-      query: ["after", ...sizeParameters],
-      run: ({ caller, params, query, x }) =>
-        Effect.gen(function* () {
-          const { id, scope } = yield* targetIn(owner, params)
-          const { after, size } = yield* all({ size: readSize(query), after: readCursor(id, query) })
-          let [cursor, more] = [after, false]
-          const readFrom = (after: DeliveryId | 0, limit: number) =>
-            Effect.map(feed.read(caller, scope, id, { after, limit }), (page): ListPart => {
-              const left = limit - page.items.length
-              ;({ cursor, more } = page)
-              return { items: page.items.map(deliveryText), rest: more && left > 0 ? readFrom(cursor, left) : null }
-            })
-          const own = `${collectionUrl(publicUrl.url, scope)}/${id}/deliveries`
-          const members = () => feedMembers(own, formatCursor(id, cursor), more, size)
-          return { status: 200, document: listDocument(yield* readPart(x, readFrom(after, size.size)), members) }
-        })
-    })
-
-    return [list, create, get, change("PUT", "replace"), change("PATCH", "patch"), remove, rotateSecret, deliveries]
+    return [list, create, get, change("PUT", "replace"), change("PATCH", "patch"), remove, rotateSecret]
   }
 
   return scopeKinds.flatMap(routesOf)

@@ -38,10 +38,14 @@ export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknow
 const accepted = (names: ReadonlyArray<string>): string =>
   names.length === 0 ? "This address accepts no query parameters." : `Accepted here: ${names.join(", ")}.`
 
-/** Parses a query. Fails if parameters are repeated or not in `names`. */
+/**
+ * Parses a query. Fails if parameters are repeated or not in `names`. The values of a parameter that may be repeated are
+ * joined by commas.
+ */
 export const parseQuery = <Name extends string>(
   query: string,
-  names: ReadonlyArray<Name>
+  names: ReadonlyArray<Name>,
+  repeatable: ReadonlyArray<Name> = []
 ): Read<QueryParameters<Name>> => {
   const given: Partial<Record<Name, string>> = {}
   if (query === "") return Exit.succeed(given)
@@ -51,6 +55,7 @@ export const parseQuery = <Name extends string>(
     if (name === undefined)
       problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is unknown. ${accepted(names)}`))
     else if (given[name] === undefined) given[name] = value
+    else if (repeatable.includes(name)) given[name] = `${given[name]},${value}`
     else problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is given more than once.`))
   }
   const errors = [...problems.values()].slice(0, maxProblems)

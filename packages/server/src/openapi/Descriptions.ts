@@ -52,6 +52,8 @@ export const queryParameters: Readonly<Record<string, Schema.Top>> = {
   "page[size]": Schema.Int,
   since: time("Only events published at this time or later."),
   until: time("Only events published before this time."),
+  resource_type: Schema.Array(ResourceType),
+  wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 })),
   response_type: Schema.Literal("code")
 }
 
@@ -198,7 +200,14 @@ const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "Rot
 /** An answer with a page of integrations. */
 const IntegrationList = list(Resource, PageInfo, "IntegrationList")
 
-// ---- The feed
+// ---- Feeds
+
+/** The event, as in the body of the webhook. */
+const FeedEvent = Schema.Struct({
+  resource_type: ResourceType,
+  action: Action,
+  data: Schema.Record(Schema.String, Schema.Unknown)
+})
 
 const FeedDelivery = Schema.Struct({
   type: Schema.Literal("deliveries"),
@@ -208,21 +217,31 @@ const FeedDelivery = Schema.Struct({
     event_id: EventId,
     state: DeliveryState,
     created_at: Schema.String,
-    /** The event, as in the body of the webhook. */
-    event: Schema.Struct({
-      resource_type: ResourceType,
-      action: Action,
-      data: Schema.Record(Schema.String, Schema.Unknown)
-    })
+    event: FeedEvent
   })
 }).annotate({ identifier: "Delivery" })
 
-/** A page of the feed. The cursor never expires. `next` is null at the current end. */
-const DeliveryFeed = Schema.Struct({
-  data: Schema.Array(FeedDelivery),
-  meta: Schema.Struct({ cursor: Schema.String }),
-  links: Schema.Struct({ next: Schema.NullOr(Schema.String) })
-}).annotate({ identifier: "DeliveryFeed" })
+const ScopeEvent = Schema.Struct({
+  type: Schema.Literal("events"),
+  /** The event's `webhook-id`. */
+  id: EventId,
+  attributes: Schema.Struct({ created_at: Schema.String, event: FeedEvent })
+}).annotate({ identifier: "Event" })
+
+/** A page of a feed. The cursor never expires. `next` is null at the current end. */
+const feedOf = <S extends Schema.Top>(item: S, identifier: string) =>
+  Schema.Struct({
+    data: Schema.Array(item),
+    meta: Schema.Struct({
+      cursor: Schema.String,
+      /** The time in which retention has deleted items behind the cursor. */
+      gap: Schema.optionalKey(Schema.Struct({ from: Schema.String, to: Schema.String }))
+    }),
+    links: Schema.Struct({ next: Schema.NullOr(Schema.String) })
+  }).annotate({ identifier })
+
+const feedText =
+  "Use the `meta.cursor` of an answer as the `after` of the next request; it never expires. Without `after`, the feed starts with the oldest item, or with the first one published at `since` or later. `resource_type` may be repeated. With `wait`, a request for which there is nothing waits up to this many seconds for the first item. If retention has deleted items behind the cursor, `meta.gap` is the time in which items are missing; the new cursor continues after it."
 
 // ---- OAuth
 
@@ -396,10 +415,9 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
     },
     deliveries: {
       summary: "List the deliveries of an integration, oldest first",
-      description:
-        "Without `after`, the feed starts with the oldest delivery. Use the `meta.cursor` of an answer as the `after` of the next request; it never expires.",
-      success: answer(200, DeliveryFeed),
-      errors: apiErrors(...named)
+      description: feedText,
+      success: answer(200, feedOf(FeedDelivery, "DeliveryFeed")),
+      errors: apiErrors(...named, 422)
     }
   }
 }
@@ -494,6 +512,17 @@ const others: Readonly<Record<string, Description>> = {
     success: answer(200, list(Tenant, PageInfo, "TenantList")),
     errors: apiErrors(...withToken)
   },
+  ...Object.fromEntries(
+    ["buildings", "tenants"].map((segment): [string, Description] => [
+      `${segment}.feed`,
+      {
+        summary: `List the events that a ${segment.slice(0, -1)} may see, oldest first`,
+        description: feedText,
+        success: answer(200, feedOf(ScopeEvent, "EventFeed")),
+        errors: apiErrors(...named, 422)
+      }
+    ])
+  ),
   "webhook sources.list": {
     isOpen: true,
     summary: "List the networks that webhooks are sent from",

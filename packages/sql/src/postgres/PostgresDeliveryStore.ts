@@ -24,6 +24,7 @@ import { redeliver } from "./Redeliver.ts"
 import { makeSettle, writeNotifications } from "./Settle.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
+import { feedEnds } from "./Watermarks.ts"
 
 // ---- Agreement of settings
 
@@ -187,6 +188,11 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     list: (filter) => named("list")(Records.list(sql, filter)),
     excerpts: (ids) => named("excerpts")(Records.excerpts(sql, ids)),
     feed: (of) => named("feed")(Records.feed(sql, of)),
+    eventFeed: (of) => named("eventFeed")(Records.eventFeed(sql, of)),
+    feedPlace: (of) => named("feedPlace")(Records.feedPlace(sql, of)),
+    feedEnds: named("feedEnds")(feedEnds(sql)),
+    lastPurged: (of) => named("lastPurged")(Records.lastPurged(sql, of)),
+    newScopes: (of) => named("newScopes")(Records.newScopes(sql, of)),
     events: (filter) => named("events")(Records.events(sql, filter)),
     eventsFrom: (filter) => named("eventsFrom")(Records.eventsFrom(sql, filter)),
     notifications: (filter) => named("notifications")(Records.notifications(sql, filter)),

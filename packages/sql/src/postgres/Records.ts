@@ -2,9 +2,7 @@
  * Looks up, lists and purges events and deliveries.
  */
 import type {
-  Delivery,
   DeliveryFilter,
-  DeliveryId,
   DeliveryStore,
   DeliverySummary,
   Event,
@@ -12,18 +10,23 @@ import type {
   EventId,
   EventPage,
   EventPart,
+  FeedEvent,
   FeedItem,
   FeedPart,
+  FeedPlace,
+  FeedRequest,
   FigureFilter,
   FoundDelivery,
   IntegrationId,
   LastAttempt,
   ListedDelivery,
+  NewScopes,
   NotificationFilter,
   Purged,
-  PurgeRequest
+  PurgeRequest,
+  Scope
 } from "@doorhook/core"
-import { excerptChars, noDeliveries, StoreRules } from "@doorhook/core"
+import { DeliveryId, excerptChars, feedScan, noDeliveries, StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -34,11 +37,12 @@ import {
   decodeEvents,
   decodeExcerpts,
   decodeFigures,
-  decodeLastAttempts
+  decodeLastAttempts,
+  decodeNewEvents
 } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
-import { feedWatermark, notificationWatermark } from "./Watermarks.ts"
+import { deliveryWatermark, eventWatermark, eventWatermarkAfter, notificationWatermark } from "./Watermarks.ts"
 import type { Sql, StateCount, Tally } from "./DeliveryTables.ts"
 import { count, cancelLocked, idsOf, writeTally } from "./DeliveryTables.ts"
 import { fromStored } from "./NulText.ts"
@@ -130,42 +134,151 @@ export const figures = Effect.fnUntraced(function* (sql: Sql, { before, from, in
   return yield* decodeFigures(yield* sql.unsafe(Lists.figures(of.length > 0), [from, before, step, ...of]))
 })
 
-/** Reads a page of an integration's deliveries after an id, up to the feed's watermark. */
-const feedPage = Effect.fnUntraced(function* (
-  sql: Sql,
-  integration_id: IntegrationId,
-  after: DeliveryId | 0,
-  limit: number
-) {
-  const end = yield* feedWatermark(sql)
-  const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
-  const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
-  return yield* decodeDeliveries(rows.filter(({ id }) => id <= end))
+/** An event read by its key. `bytes` is the size of the data up to and including this event. */
+interface KeyedRow extends EventRow {
+  readonly id: EventId
+  readonly seq: number
+  readonly bytes: number
+}
+
+/**
+ * Makes part of a feed of its examined items, all in order. `more`: whether items follow the examined ones. Reads the
+ * events of the matching items up to the request's limits.
+ */
+const feedPart = Effect.fnUntraced(function* <Examined, Item>(
+  { after, limit, maxBytes = Number.MAX_SAFE_INTEGER }: FeedRequest,
+  of: {
+    readonly examined: ReadonlyArray<Examined>
+    readonly more: boolean
+    readonly matching: ReadonlyArray<Examined>
+    readonly positionOf: (item: Examined) => number
+    readonly readEvents: (
+      items: ReadonlyArray<Examined>,
+      maxBytes: number
+    ) => Effect.Effect<ReadonlyArray<KeyedRow>, SqlError.SqlError>
+    readonly toItem: (item: Examined, eventOf: (key: EventId | number) => Event | undefined) => Item | undefined
+  }
+): Effect.fn.Return<FeedPart<Item>, SqlError.SqlError | Schema.SchemaError> {
+  const chosen = of.matching.slice(0, limit)
+  const rows = chosen.length === 0 ? [] : yield* of.readEvents(chosen, maxBytes)
+  const events = yield* decodeEvents(rows)
+  const found = new Map<EventId | number, Event>()
+  rows.forEach(({ id, seq }, at) => {
+    const event = events[at]
+    if (event !== undefined) found.set(id, event).set(seq, event)
+  })
+  // A missing event was just purged, or is beyond the size.
+  const items = chosen.flatMap((each) => {
+    const item = of.toItem(each, (key) => found.get(key))
+    return item === undefined ? [] : [{ each, item }]
+  })
+  const last = items.at(-1)?.each
+  const isCut = last !== undefined && (rows.at(-1)?.bytes ?? 0) >= maxBytes && last !== of.examined.at(-1)
+  const isFull = chosen.length < of.matching.length
+  const end = isCut ? last : isFull ? chosen.at(-1) : of.examined.at(-1)
+  return {
+    items: items.map(({ item }) => item),
+    upTo: end === undefined ? after : of.positionOf(end),
+    more: isCut || isFull || of.more
+  }
 })
+
+/** How many items to examine: one more than the limit, or enough to find events of the requested types. */
+const scanOf = ({ limit, types }: FeedRequest): number => (types === undefined ? limit + 1 : feedScan)
 
 export const feed = Effect.fnUntraced(function* (
   sql: Sql,
-  of: Parameters<DeliveryStore["Service"]["feed"]>[0]
-): Effect.fn.Return<FeedPart, SqlError.SqlError | Schema.SchemaError> {
-  const items: Array<FeedItem> = []
-  let left = of.maxBytes ?? Number.MAX_SAFE_INTEGER
-  for (let last: DeliveryId | 0 | undefined = of.after; last !== undefined && items.length < of.limit;) {
-    const wanted = of.limit - items.length
-    const deliveries: ReadonlyArray<Delivery> = yield* feedPage(sql, of.integration_id, last, wanted)
-    const ids = new Set(deliveries.map(({ event_id }) => event_id))
-    const rows = yield* sql.unsafe<EventRow & { readonly bytes: number }>(Lists.eventsById, [texts([...ids]), left])
-    const byId = new Map((yield* decodeEvents(rows)).map((event: Event) => [event.id, event]))
-    left -= rows.at(-1)?.bytes ?? 0
-    for (const delivery of deliveries) {
-      const event = byId.get(delivery.event_id)
-      // A missing event was just purged. The page is then filled with later deliveries.
-      if (event !== undefined) items.push({ delivery, event })
-    }
-    // All events that were found before the limit was reached are in the list, so the rest was not read.
-    if (left <= 0) return { items, isCut: items.length < of.limit }
-    last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
+  request: FeedRequest & { readonly integration_id: IntegrationId }
+) {
+  const { after, integration_id, types } = request
+  const end = yield* deliveryWatermark(sql)
+  const limit = scanOf(request)
+  const { params, text } = Lists.list({ integration_id, limit, ...(after > 0 && { after: DeliveryId.make(after) }) })
+  const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
+  const examined = yield* decodeDeliveries(rows.filter(({ id }) => id <= end))
+  let matching = examined
+  if (types !== undefined) {
+    const ids = texts(new Set(examined.map(({ event_id }) => event_id)))
+    const found = yield* sql.unsafe<Pick<Event, "id" | "resource_type">>(Lists.typesById, [ids])
+    const wanted = new Set(found.filter(({ resource_type }) => types.includes(resource_type)).map(({ id }) => id))
+    matching = examined.filter(({ event_id }) => wanted.has(event_id))
   }
-  return { items, isCut: false }
+  return yield* feedPart(request, {
+    examined,
+    more: examined.length === limit,
+    matching,
+    positionOf: ({ id }) => id,
+    readEvents: (items, maxBytes) =>
+      sql.unsafe<KeyedRow>(Lists.eventsById, [texts(items.map(({ event_id }) => event_id)), maxBytes]),
+    toItem: (delivery, eventOf): FeedItem | undefined => {
+      const event = eventOf(delivery.event_id)
+      return event === undefined ? undefined : { delivery, event }
+    }
+  })
+})
+
+export const eventFeed = Effect.fnUntraced(function* (sql: Sql, request: FeedRequest & { readonly scope: Scope }) {
+  const { after, scope, types } = request
+  const end = yield* eventWatermark(sql)
+  const limit = scanOf(request)
+  const examined = yield* sql.unsafe<{ readonly event_seq: number; readonly resource_type: Event["resource_type"] }>(
+    Lists.eventFeed,
+    [scope.id, scope.type, after, end, limit]
+  )
+  return yield* feedPart(request, {
+    examined,
+    more: examined.length === limit,
+    matching: examined.filter(({ resource_type }) => types?.includes(resource_type) !== false),
+    positionOf: ({ event_seq }) => event_seq,
+    readEvents: (items, maxBytes) =>
+      sql.unsafe<KeyedRow>(Lists.eventsBySeq, [int8s(items.map(({ event_seq }) => event_seq)), maxBytes]),
+    toItem: ({ event_seq: seq }, eventOf): FeedEvent | undefined => {
+      const event = eventOf(seq)
+      return event === undefined ? undefined : { seq, event }
+    }
+  })
+})
+
+export const feedPlace = Effect.fnUntraced(function* (
+  sql: Sql,
+  { after, since, source }: Parameters<DeliveryStore["Service"]["feedPlace"]>[0]
+) {
+  const rows =
+    source.type === "integration"
+      ? sql.unsafe<FeedPlace>(Lists.deliveryPlace, [source.id, after, since])
+      : sql.unsafe<FeedPlace>(Lists.eventPlace, [source.id, source.type, after, since])
+  return (yield* rows)[0] ?? null
+})
+
+export const lastPurged = Effect.fnUntraced(function* (
+  sql: Sql,
+  { source, types }: Parameters<DeliveryStore["Service"]["lastPurged"]>[0]
+) {
+  const ofTypes = types === undefined ? [] : [texts(types)]
+  const statement = records.lastPurged(types !== undefined)
+  const [row] = yield* sql.unsafe<{ readonly [Name in keyof FeedPlace]: number | null }>(statement, [
+    source.type,
+    source.id,
+    ...ofTypes
+  ])
+  const { created_at = null, position = null } = row ?? {}
+  return position === null || created_at === null ? null : { position, created_at }
+})
+
+export const newScopes = Effect.fnUntraced(function* (
+  sql: Sql,
+  { after, limit }: Parameters<DeliveryStore["Service"]["newScopes"]>[0]
+) {
+  const end = yield* eventWatermarkAfter(sql, after)
+  const rows =
+    end <= after
+      ? []
+      : yield* decodeNewEvents(yield* sql.unsafe<Pick<EventRow, "tenant_ids">>(records.newScopes, [after, end, limit]))
+  return {
+    scopes: StoreRules.scopesOf(rows),
+    upTo: rows.length < limit ? Math.max(after, end) : (rows.at(-1)?.seq ?? after),
+    more: rows.length === limit
+  } satisfies NewScopes
 })
 
 /** Reads events from a position on, given as the parameters of `readable`. */
@@ -251,14 +364,16 @@ const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<Old
 
 /** Deletes events, their deliveries and attempts. Returns the deleted deliveries with their states. */
 const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
+  const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
+  const seqs = int8s(old.map(({ seq }) => seq))
+  yield* sql.unsafe(Lists.notePurgedDeliveries, params)
+  yield* sql.unsafe(records.notePurgedEvents, [seqs, seqs])
   const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
     Lists.deleteEndedOf,
-    [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
+    params
   )
-  const seqs = int8s(old.map(({ seq }) => seq))
   yield* sql.unsafe(Lists.deleteAttempts, [int8s(deleted.map(({ id }) => id))])
-  yield* sql.unsafe(records.deleteOfBuildings, [seqs])
-  yield* sql.unsafe(records.deleteOfTenants, [seqs])
+  yield* sql.unsafe(Lists.deleteOfScopes, [seqs])
   yield* sql.unsafe(records.deleteEvents, [seqs])
   return deleted
 })

@@ -1,5 +1,5 @@
 /**
- * The id up to which a list in order of id is complete: the feeds of deliveries, and the notifications.
+ * The id up to which a list in order of id is complete: the feeds of deliveries and events, and the notifications.
  *
  * Transactions take ids before they commit and may commit in any order, so a list could skip an id that commits later.
  * Before a transaction takes ids, it therefore announces the last assigned id, by a shared advisory lock that lasts
@@ -7,6 +7,7 @@
  * transaction that has taken ids is open, such as a host's that publishes, the list does not show later ids. No other
  * transaction waits.
  */
+import type { FeedEnds } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -27,6 +28,12 @@ export const lastId = `coalesce(pg_sequence_last_value('doorhook.delivery_ids'),
 /** The class is "door" in ASCII. */
 const deliveries: Ids = { lockClass: 0x646f6f72, last: lastId }
 
+/** The sequence numbers of events. The class is "evnt" in ASCII. */
+const events: Ids = {
+  lockClass: 0x65766e74,
+  last: `coalesce(pg_sequence_last_value('doorhook.event_numbers'), 0)`
+}
+
 /** The class is "note" in ASCII. */
 const notifications: Ids = {
   lockClass: 0x6e6f7465,
@@ -36,27 +43,53 @@ const notifications: Ids = {
 const announce = ({ last, lockClass }: Ids): string =>
   `pg_advisory_xact_lock_shared(${lockClass}, (${last} & ${keys - 1})::integer)`
 
-/** SQL that announces the last assigned id of a delivery. Must run before the transaction takes ids. */
-export const announceLastId = announce(deliveries)
+/** SQL that announces the last assigned ids of a delivery and of an event. Must run before the transaction takes ids. */
+export const announceLastIds = `${announce(deliveries)}, ${announce(events)}`
 
 /** Announces the last assigned id of a notification. Must run before the transaction takes ids. */
 export const announceNotifications = `SELECT ${announce(notifications)}`
+
+/** Reads the last assigned id. */
+const lastOf = (sql: SqlClient.SqlClient, { last }: Ids) =>
+  Effect.map(sql.unsafe<{ readonly id: number }>(`SELECT ${last} AS id`), ([row]) => row?.id ?? 0)
 
 /**
  * Reads the id up to which no further row can appear. The order of statements matters: the last id, then the announced
  * ones, then the caller's rows. Each statement sees the transactions that were committed before it.
  */
-const watermark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { last, lockClass }: Ids) {
-  const [given] = yield* sql.unsafe<{ readonly id: number }>(`SELECT ${last} AS id`)
-  const end = given?.id ?? 0
+const watermark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { lockClass }: Ids, assigned: number) {
   const open = yield* sql.unsafe<{ readonly key: number }>(`SELECT objid::bigint AS key FROM pg_locks
     WHERE locktype = 'advisory' AND classid = ${lockClass} AND objsubid = 2
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
-  return open.reduce((least, { key }) => Math.min(least, end - ((((end - key) % keys) + keys) % keys)), end)
+  return open.reduce(
+    (least, { key }) => Math.min(least, assigned - ((((assigned - key) % keys) + keys) % keys)),
+    assigned
+  )
 })
 
+const read = (sql: SqlClient.SqlClient, ids: Ids) =>
+  Effect.flatMap(lastOf(sql, ids), (assigned) => watermark(sql, ids, assigned))
+
 /** Reads the id up to which no further delivery can appear. */
-export const feedWatermark = (sql: SqlClient.SqlClient) => watermark(sql, deliveries)
+export const deliveryWatermark = (sql: SqlClient.SqlClient) => read(sql, deliveries)
+
+/** Reads the sequence number up to which no further event can appear. */
+export const eventWatermark = (sql: SqlClient.SqlClient) => read(sql, events)
+
+/** Like `eventWatermark`; `after` if no event has a greater number. The usual case needs one statement. */
+export const eventWatermarkAfter = (sql: SqlClient.SqlClient, after: number) =>
+  Effect.flatMap(lastOf(sql, events), (assigned) =>
+    assigned <= after ? Effect.succeed(after) : watermark(sql, events, assigned)
+  )
 
 /** Reads the id up to which no further notification can appear. */
-export const notificationWatermark = (sql: SqlClient.SqlClient) => watermark(sql, notifications)
+export const notificationWatermark = (sql: SqlClient.SqlClient) => read(sql, notifications)
+
+/** Reads the ends of the feeds. */
+export const feedEnds = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const endOf = Effect.fnUntraced(function* (ids: Ids) {
+    const assigned = yield* lastOf(sql, ids)
+    return { assigned, complete: yield* watermark(sql, ids, assigned) }
+  })
+  return { deliveries: yield* endOf(deliveries), events: yield* endOf(events) } satisfies FeedEnds
+})

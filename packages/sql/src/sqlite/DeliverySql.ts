@@ -7,7 +7,7 @@
  */
 import type { DeliveryFilter } from "@doorhook/core"
 import { latencyBounds } from "@doorhook/core"
-import { latestFirst, readable } from "../statements/RecordStatements.ts"
+import { latestFirst, notePurged, readable } from "../statements/RecordStatements.ts"
 
 /**
  * Codes of stored states. Codes 0 and 2 mean open, codes above 1 mean unacknowledged. `delivering` is not stored,
@@ -256,12 +256,57 @@ export const list = (
   return `${selected} ORDER BY 1 ${order === "newest" ? "DESC" : "ASC"} LIMIT ?2`
 }
 
-/** Deliveries of an integration after an id, with their events. Skips deliveries whose event is missing. */
+/** The columns of an event in a feed. `data` is null unless the event has one of the types in a JSON list, or it is null. */
+const feedEventOf = (types: string): string =>
+  event.replace(
+    "e.data",
+    `CASE WHEN ${types} IS NULL OR e.resource_type IN (SELECT value FROM json_each(${types})) THEN e.data END`
+  )
+
+/** Deliveries of an integration after an id, with their events (of types ?4). Skips deliveries whose event is missing. */
 export const feed = `${ofIntegration(
   (id, from, where) =>
-    `SELECT ${shownOf(id)}, ${event} FROM ${from} CROSS JOIN events AS e ON e.seq = d.event WHERE ${where}`,
+    `SELECT ${shownOf(id)}, ${feedEventOf("?4")} FROM ${from} CROSS JOIN events AS e ON e.seq = d.event WHERE ${where}`,
   ">"
 )} ORDER BY 1 LIMIT ?2`
+
+/** The first delivery of an integration after an id, whose event was published at a time (?2) or later. */
+export const deliveryPlace = `${ofIntegration(
+  (id, from, where) => `SELECT ${id}, e.created_at FROM ${from} CROSS JOIN events AS e ON e.seq = d.event
+    WHERE ${where} AND e.created_at >= ?2`,
+  ">"
+)} ORDER BY 1 LIMIT 1`
+
+/**
+ * Selects events of a building or tenant (?3, ?4) after a number (?1), from `events_of` and from newer rows of `events`
+ * that are not in `events_of` yet. Cost: one range of each table.
+ */
+const ofScope = (columns: string, also: string): string => `SELECT o.event_seq, ${columns}
+    FROM events_of AS o INDEXED BY events_of_by_seq CROSS JOIN events AS e ON e.seq = o.event_seq
+    WHERE o.scope_type = ?3 AND o.scope_id = ?4 AND o.event_seq > ?1${also}
+  UNION ALL SELECT e.seq, ${columns} FROM events AS e NOT INDEXED
+    WHERE e.seq > max(?1, (SELECT listed_event FROM owner)) AND CASE ?3 WHEN 'building' THEN e.building_id = ?4
+      ELSE ?4 IN (SELECT value FROM json_each(e.tenant_ids)) END${also}
+  ORDER BY 1`
+
+/** Events of a building or tenant after a number, of types ?5, in storage order. */
+export const eventFeed = `${ofScope(feedEventOf("?5"), "")} LIMIT ?2`
+
+/** The first event of a building or tenant after a number, that was published at a time (?2) or later. */
+export const eventPlace = `${ofScope("e.created_at", " AND e.created_at >= ?2")} LIMIT 1`
+
+/** Remove events from the lists of their buildings and tenants. Cost: one search by key per entry. */
+export const deleteOfBuildings = `DELETE FROM events_of WHERE (scope_type, scope_id, event_seq) IN (
+    SELECT 'building', building_id, seq FROM events WHERE seq IN (SELECT value FROM json_each(?)))`
+export const deleteOfTenants = `DELETE FROM events_of WHERE (scope_type, scope_id, event_seq) IN (
+    SELECT 'tenant', t.value, e.seq FROM events AS e CROSS JOIN json_each(e.tenant_ids) AS t
+    WHERE e.seq IN (SELECT value FROM json_each(?)))`
+
+/** Notes purged deliveries in the feeds of their integrations. Cost: one range of the deliveries per event. */
+export const notePurgedDeliveries = notePurged(`SELECT 'integration' AS source_type, d.integration AS source_id,
+    e.resource_type, d.id AS position, e.created_at
+  FROM events AS e CROSS JOIN deliveries AS d ON d.id BETWEEN e.first_delivery AND e.last_delivery AND d.event = e.seq
+  WHERE e.seq IN (SELECT value FROM json_each(?))`)
 
 /** A page of events that begins at a position, with their positions. Cost: one search by seq per event. */
 export const eventsOf = `SELECT ${event}, o.created_at, o.event_seq FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq

@@ -11,18 +11,32 @@ import type {
   EventPage,
   EventPart,
   FeedPart,
+  FeedPlace,
+  FeedRequest,
   FigureFilter,
   FoundDelivery,
   IntegrationId,
   ListedDelivery,
+  NewScopes,
   NotificationFilter,
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, EventExcerpt, excerptChars, FigureRow, inTurn, StoreRules } from "@doorhook/core"
+import {
+  Attempt,
+  Delivery,
+  Event,
+  EventExcerpt,
+  excerptChars,
+  feedScan,
+  FigureRow,
+  inTurn,
+  StoreRules
+} from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
+import { decodeNewEvents } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 import { sqlite } from "../Dialect.ts"
@@ -57,6 +71,7 @@ const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const decodeFound = Schema.decodeUnknownEffect(
   Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
 )
+const decodeEventFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ seq: Schema.Int, event: Event })))
 const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ delivery: Delivery, event: Event })))
 
 type Records = Pick<
@@ -66,6 +81,11 @@ type Records = Pick<
   | "list"
   | "excerpts"
   | "feed"
+  | "eventFeed"
+  | "feedPlace"
+  | "feedEnds"
+  | "lastPurged"
+  | "newScopes"
   | "events"
   | "eventsFrom"
   | "notifications"
@@ -91,6 +111,36 @@ const rowsUpToBytes = (
   return { found, isCut: false }
 }
 
+/** How many rows to read: one more than the limit, or enough to find events of the requested types. */
+const scanOf = ({ limit, types }: FeedRequest): number => (types === undefined ? limit + 1 : feedScan)
+
+const typeList = (types: FeedRequest["types"]): string | null => (types === undefined ? null : JSON.stringify(types))
+
+/**
+ * Makes part of a feed of rows whose first column is the position. The columns of their events begin at index `event`.
+ * Events of other types have no data.
+ */
+const feedPart = <Item>(
+  request: FeedRequest,
+  rows: Iterable<Row>,
+  event: number,
+  toItem: (row: Row) => Item
+): FeedPart<Item> => {
+  const { after, limit, maxBytes = Number.MAX_SAFE_INTEGER } = request
+  const items: Array<Item> = []
+  let [upTo, examined, bytes] = [after, 0, 0]
+  for (const row of rows) {
+    if (items.length === limit || bytes >= maxBytes) return { items, upTo, more: true }
+    upTo = Number(row[0])
+    examined++
+    const data = row[event + 5]
+    if (data === null) continue
+    items.push(toItem(row))
+    bytes += Buffer.byteLength(String(data))
+  }
+  return { items, upTo, more: examined === scanOf(request) }
+}
+
 export const makeRecords = (
   { change, read, state, turns }: FileOwner,
   { finishFor }: SqliteCancellations,
@@ -108,6 +158,14 @@ export const makeRecords = (
     findEventById: turns.prepare(Sql.findEventById),
     rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
     feed: turns.prepare(Sql.feed),
+    eventFeed: turns.prepare(Sql.eventFeed),
+    deliveryPlace: turns.prepare(Sql.deliveryPlace),
+    eventPlace: turns.prepare(Sql.eventPlace),
+    lastPurged: turns.prepare(records.lastPurged(false)),
+    lastPurgedOf: turns.prepare(records.lastPurged(true)),
+    newScopes: turns.prepare(records.newScopes),
+    notePurgedEvents: turns.prepare(records.notePurgedEvents),
+    notePurgedDeliveries: turns.prepare(Sql.notePurgedDeliveries),
     eventBehind: turns.prepare(records.eventBehind),
     eventsOf: turns.prepare(Sql.eventsOf),
     countOf: turns.prepare(records.countOf),
@@ -116,8 +174,8 @@ export const makeRecords = (
     deleteDelivery: turns.prepare(Sql.deleteDelivery),
     unlistDelivery: turns.prepare(Sql.unlistDelivery),
     deleteAttempts: turns.prepare(Sql.deleteAttempts),
-    deleteOfBuildings: turns.prepare(records.deleteOfBuildings),
-    deleteOfTenants: turns.prepare(records.deleteOfTenants),
+    deleteOfBuildings: turns.prepare(Sql.deleteOfBuildings),
+    deleteOfTenants: turns.prepare(Sql.deleteOfTenants),
     deleteEvents: turns.prepare(records.deleteEvents),
     deleteNotifications: turns.prepare(records.deleteNotifications)
   }
@@ -242,13 +300,42 @@ export const makeRecords = (
       return row === undefined ? [] : [{ id: row[0], action: row[1], created_at: row[2], data: row[3] }]
     })
 
-  const feed = ({ after, integration_id, limit, maxBytes }: Parameters<Records["feed"]>[0]) => {
-    const rows = rowsUpToBytes(q.feed.iterate(after, limit, integration_id), 20, maxBytes)
-    return {
-      items: rows.found.map((row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) })),
-      isCut: rows.isCut && rows.found.length < limit
-    }
+  const feed = (request: Parameters<Records["feed"]>[0]) => {
+    const { after, integration_id, types } = request
+    const rows = q.feed.iterate(after, scanOf(request), integration_id, typeList(types))
+    return feedPart(request, rows, 15, (row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) }))
   }
+
+  const eventFeed = (request: Parameters<Records["eventFeed"]>[0]) => {
+    const { after, scope, types } = request
+    const rows = q.eventFeed.iterate(after, scanOf(request), scope.type, scope.id, typeList(types))
+    return feedPart(request, rows, 1, (row) => ({ seq: row[0], event: eventFrom(row, 1) }))
+  }
+
+  const feedPlace = ({ after, since, source }: Parameters<Records["feedPlace"]>[0]): FeedPlace | null => {
+    const row =
+      source.type === "integration"
+        ? q.deliveryPlace.get(after, since, source.id)
+        : q.eventPlace.get(after, since, source.type, source.id)
+    return row === undefined ? null : { position: Number(row[0]), created_at: Number(row[1]) }
+  }
+
+  const lastPurged = ({ source, types }: Parameters<Records["lastPurged"]>[0]): FeedPlace | null => {
+    const row =
+      types === undefined
+        ? q.lastPurged.get(source.type, source.id)
+        : q.lastPurgedOf.get(source.type, source.id, JSON.stringify(types))
+    return row === undefined || row[0] === null ? null : { position: Number(row[0]), created_at: Number(row[1]) }
+  }
+
+  const newScopes = ({ after, limit }: Parameters<Records["newScopes"]>[0]) =>
+    state.event <= after
+      ? []
+      : q.newScopes.all(after, Number.MAX_SAFE_INTEGER, limit).map((row) => ({
+          seq: row[0],
+          building_id: row[1],
+          tenant_ids: String(row[2])
+        }))
 
   /** Reads events from a position on. */
   const eventsFrom = ({ from, limit, maxBytes, resource_type, scope, since }: EventsFrom) => {
@@ -292,13 +379,18 @@ export const makeRecords = (
     if (old.length === 0) return { events: 0, deliveries: 0, next }
     // New events must be in the lists before any of them is deleted.
     listNew()
-    const done: Array<number> = []
     let purged = 0
+    const ended: Array<{ readonly seq: number; readonly deliveries: ReadonlyArray<Row> }> = []
     for (const { range, seq } of old) {
       const deliveries = range === null ? [] : q.deliveriesOfEvent.all(...range, seq)
       const isActive = ([id, integration, code]: ReadonlyArray<unknown>) =>
         isOpen(Number(code)) && !isCancelled(Number(id), integrationId(integration))
-      if (deliveries.some((each) => isActive(Object.values(each)))) continue
+      if (!deliveries.some((each) => isActive(Object.values(each)))) ended.push({ seq, deliveries })
+    }
+    const seqs = JSON.stringify(ended.map(({ seq }) => seq))
+    q.notePurgedDeliveries.run(seqs)
+    q.notePurgedEvents.run(seqs, seqs)
+    for (const { deliveries } of ended) {
       for (const [id, integration, code] of deliveries.map((each) => Object.values(each))) {
         const delivery = deliveryId(id)
         q.unlistDelivery.run(Number(integration), delivery)
@@ -309,15 +401,13 @@ export const makeRecords = (
         if (lease !== undefined) state.unlease([lease])
       }
       purged += deliveries.length
-      done.push(seq)
     }
-    const seqs = JSON.stringify(done)
     q.deleteOfBuildings.run(seqs)
     q.deleteOfTenants.run(seqs)
     q.deleteEvents.run(seqs)
-    state.events -= done.length
+    state.events -= ended.length
     state.isChanged = true
-    return { events: done.length, deliveries: purged, next }
+    return { events: ended.length, deliveries: purged, next }
   }
 
   const summary = (now: number): DeliverySummary => {
@@ -399,9 +489,37 @@ export const makeRecords = (
     feed: (filter) =>
       Effect.flatMap(
         read(() => feed(filter)),
-        ({ isCut, items }): Effect.Effect<FeedPart, Schema.SchemaError> =>
-          Effect.map(decodeFeed(items), (decoded) => ({ items: decoded, isCut }))
+        ({ items, ...part }): Effect.Effect<FeedPart, Schema.SchemaError> =>
+          Effect.map(decodeFeed(items), (decoded) => ({ ...part, items: decoded }))
       ).pipe(failAs("DeliveryStore.feed")),
+
+    eventFeed: (filter) =>
+      Effect.flatMap(
+        read(() => eventFeed(filter)),
+        ({ items, ...part }) => Effect.map(decodeEventFeed(items), (decoded) => ({ ...part, items: decoded }))
+      ).pipe(failAs("DeliveryStore.eventFeed")),
+
+    feedPlace: (of) => failAs("DeliveryStore.feedPlace")(read(() => feedPlace(of))),
+
+    feedEnds: failAs("DeliveryStore.feedEnds")(
+      read(() => {
+        const endAt = (id: number) => ({ complete: id, assigned: id })
+        return { deliveries: endAt(state.delivery), events: endAt(state.event) }
+      })
+    ),
+
+    lastPurged: (of) => failAs("DeliveryStore.lastPurged")(read(() => lastPurged(of))),
+
+    newScopes: ({ after, limit }) =>
+      Effect.flatMap(
+        read(() => newScopes({ after, limit })),
+        (rows): Effect.Effect<NewScopes, Schema.SchemaError> =>
+          Effect.map(decodeNewEvents(rows), (events) => ({
+            scopes: StoreRules.scopesOf(events),
+            upTo: events.at(-1)?.seq ?? after,
+            more: events.length === limit
+          }))
+      ).pipe(failAs("DeliveryStore.newScopes")),
 
     events: Effect.fnUntraced(function* (
       filter: EventFilter

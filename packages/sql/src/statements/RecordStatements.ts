@@ -12,8 +12,37 @@ export const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type
   AND o.created_at >= ? AND (o.created_at, o.event_seq) <= (?, ?)`
 export const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 
-export const recordStatements = ({ isOneOfIds, lockFree, numbersIn, text }: Dialect) => {
+const later = (column: string): string =>
+  `${column} = CASE WHEN excluded.${column} > purged.${column} THEN excluded.${column} ELSE purged.${column} END`
+
+/**
+ * Notes the last position and the latest time of purged items of feeds, which a query selects. Rows are written in the
+ * order of their keys, so that processes that purge at the same time don't deadlock.
+ */
+export const notePurged = (
+  items: string
+): string => `INSERT INTO purged (source_type, source_id, resource_type, position, created_at)
+  SELECT source_type, source_id, resource_type, max(position) AS position, max(created_at) AS created_at
+  FROM (${items}) AS items GROUP BY source_type, source_id, resource_type ORDER BY 1, 2, 3
+  ON CONFLICT (source_type, source_id, resource_type)
+    DO UPDATE SET ${later("position")}, ${later("created_at")}`
+
+export const recordStatements = ({ isOneOfIds, isOneOfTexts, lockFree, numbersIn, text }: Dialect) => {
   return {
+    /** Notes the purged events in the feeds of buildings and tenants. Takes the events' numbers twice. */
+    notePurgedEvents: text(
+      notePurged(`SELECT 'building' AS source_type, building_id AS source_id, resource_type, seq AS position, created_at
+          FROM events WHERE ${isOneOfIds("seq")}
+        UNION ALL
+        SELECT 'tenant', t.value, e.resource_type, e.seq, e.created_at
+          FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t WHERE ${isOneOfIds("e.seq")}`)
+    ),
+    /** The last position and latest time of the purged items of a feed, of some types or of all; null if there are none. */
+    lastPurged: (ofTypes: boolean) =>
+      text(`SELECT max(position) AS position, max(created_at) AS created_at FROM purged
+        WHERE source_type = ? AND source_id = ?${ofTypes ? ` AND ${isOneOfTexts("resource_type")}` : ""}`),
+    /** The buildings and tenants of the events after a number, up to another. Cost: one range of the table. */
+    newScopes: text(`SELECT seq, building_id, tenant_ids FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`),
     /** The event at an offset from a position. Cost: `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
       WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?`),
@@ -29,14 +58,6 @@ export const recordStatements = ({ isOneOfIds, lockFree, numbersIn, text }: Dial
     /** The first events after a position. Cost: one range of the table. */
     oldEvents: text(`SELECT seq, id, created_at, first_delivery, last_delivery FROM events
       WHERE seq > ? ORDER BY seq LIMIT ? ${lockFree}`),
-    /** Cost per event: one search by seq and one by the whole key. */
-    deleteOfBuildings:
-      text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq
-      FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
-    deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq
-      FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 
     /** Returns the new id. */

@@ -2,7 +2,7 @@
  * Transactions take ids before they commit and may commit in any order. A feed must neither skip the deliveries of an
  * open transaction nor wait for its commit.
  */
-import type { DeliveryId, Integration } from "@doorhook/core"
+import type { Event, Integration } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
@@ -38,22 +38,51 @@ const keptOpen = Effect.fnUntraced(function* <E, R>(inside: Effect.Effect<unknow
 const announcements = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
+/** The positions of a reader in both feeds, and of one that looks for buildings with new events. */
 interface Cursor {
-  at: DeliveryId | 0
+  deliveries: number
+  events: number
+  scopes: number
 }
 
-/** Reads the rest of a feed in pages of two, and returns the numbers of the events. */
+const beginning = (): Cursor => ({ deliveries: 0, events: 0, scopes: 0 })
+
+const numberOf = ({ data }: Event): number => Number(/"id": ?(\d+)/.exec(data)?.[1])
+
+/** Reads the rest of an integration's feed in pages of two, and returns the numbers of the events. */
 const readOn = Effect.fnUntraced(function* (integration: Integration, cursor: Cursor) {
   const store = yield* DeliveryStore
   const read: Array<number> = []
-  for (;;) {
-    const { items } = yield* store.feed({ integration_id: integration.id, after: cursor.at, limit: 2 })
-    for (const { delivery, event } of items) {
-      cursor.at = delivery.id
-      read.push(Number(/"id": ?(\d+)/.exec(event.data)?.[1]))
-    }
-    if (items.length === 0) return read
+  for (let more = true; more;) {
+    const part = yield* store.feed({ integration_id: integration.id, after: cursor.deliveries, limit: 2 })
+    read.push(...part.items.map(({ event }) => numberOf(event)))
+    ;({ more, upTo: cursor.deliveries } = part)
   }
+  return read
+})
+
+/** Like `readOn`, for the feed of the building. */
+const readEvents = Effect.fnUntraced(function* (cursor: Cursor) {
+  const store = yield* DeliveryStore
+  const read: Array<number> = []
+  for (let more = true; more;) {
+    const part = yield* store.eventFeed({ scope: StoreFixtures.building(1), after: cursor.events, limit: 2 })
+    read.push(...part.items.map(({ event }) => numberOf(event)))
+    ;({ more, upTo: cursor.events } = part)
+  }
+  return read
+})
+
+/** Reads the rest of both feeds, which must have the same events. */
+const readBoth = Effect.fnUntraced(function* (integration: Integration, cursor: Cursor) {
+  const read = yield* readOn(integration, cursor)
+  assert.deepEqual(yield* readEvents(cursor), read)
+  const store = yield* DeliveryStore
+  const { scopes, upTo } = yield* store.newScopes({ after: cursor.scopes, limit: 100 })
+  assert.strictEqual(scopes.length > 0, read.length > 0, "readers are woken for new events, and for them alone")
+  assert.strictEqual(upTo, cursor.events)
+  cursor.scopes = upTo
+  return read
 })
 type Publish = (
   n: number,
@@ -67,26 +96,26 @@ const variants: Readonly<Record<string, Publish>> = {
 
 await describeOnPostgres("feeds", (server) => {
   for (const [how, publish] of Object.entries(variants)) {
-    it.live(`a delivery that commits later with a smaller id is not skipped, published ${how}`, () =>
+    it.live(`a delivery or event that commits later with a smaller id is not skipped, published ${how}`, () =>
       Effect.gen(function* () {
         const { url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
           const integration = yield* createIntegration()
-          const cursor: Cursor = { at: 0 }
+          const cursor = beginning()
           yield* publish(1, integration)
-          assert.deepEqual(yield* readOn(integration, cursor), [1])
+          assert.deepEqual(yield* readBoth(integration, cursor), [1])
           const slow = yield* keptOpen(publish(2, integration))
           yield* publish(3, integration)
           const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
           yield* publish(6, integration)
           // The feed holds back delivery 3 until delivery 2 is committed. The read returns without waiting.
-          assert.deepEqual(yield* readOn(integration, cursor), [])
+          assert.deepEqual(yield* readBoth(integration, cursor), [])
           yield* slow.commit
-          assert.deepEqual(yield* readOn(integration, cursor), [2, 3])
+          assert.deepEqual(yield* readBoth(integration, cursor), [2, 3])
           yield* publish(7, integration)
-          assert.deepEqual(yield* readOn(integration, cursor), [])
+          assert.deepEqual(yield* readBoth(integration, cursor), [])
           yield* slower.commit
-          assert.deepEqual(yield* readOn(integration, cursor), [4, 5, 6, 7])
+          assert.deepEqual(yield* readBoth(integration, cursor), [4, 5, 6, 7])
         }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
       })
     )
@@ -108,21 +137,27 @@ await describeOnPostgres("feeds", (server) => {
         const publishing = yield* Effect.forkChild(
           Effect.forEach([100, 201, 302, 403], publisher, { concurrency: "unbounded" })
         )
-        const cursor: Cursor = { at: 0 }
+        const cursor = beginning()
         const read: Array<number> = []
+        const ofBuilding = beginning()
+        const events: Array<number> = []
         while (publishing.pollUnsafe() === undefined) {
           read.push(...(yield* readOn(integration, cursor)))
+          events.push(...(yield* readEvents(ofBuilding)))
           yield* Effect.yieldNow
         }
         yield* Fiber.join(publishing)
         read.push(...(yield* readOn(integration, cursor)))
         assert.strictEqual(read.length, 160)
         assert.strictEqual(new Set(read).size, 160)
+        events.push(...(yield* readEvents(ofBuilding)))
+        assert.strictEqual(events.length, 160)
+        assert.strictEqual(new Set(events).size, 160)
       }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 8 }))))
     })
   )
 
-  it.live("a host that publishes many events in one transaction announces an id once", () =>
+  it.live("a host that publishes many events in one transaction announces its ids once", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -134,7 +169,7 @@ await describeOnPostgres("feeds", (server) => {
             return yield* sql.unsafe(announcements)
           })
         )
-        assert.strictEqual(locks.length, 1)
+        assert.strictEqual(locks.length, 2)
         assert.strictEqual((yield* sql.unsafe(announcements)).length, 0)
       }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
     })

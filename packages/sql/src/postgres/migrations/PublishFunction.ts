@@ -21,7 +21,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { channel } from "../PostgresDialect.ts"
 import { lastOf } from "../statements/CancellationStatements.ts"
-import { announceLastId } from "../Watermarks.ts"
+import { announceLastIds } from "../Watermarks.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
@@ -128,7 +128,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     -- Once in a transaction, by its first event.
     IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
-      PERFORM ${announceLastId};
+      PERFORM ${announceLastIds};
       PERFORM set_config('doorhook.announced', 'yes', true);
     END IF;
 

@@ -3,7 +3,7 @@
  * depend on the number of rows. Statements lock rows in order of id, and rows of `queue` before rows of `deliveries`.
  */
 import { Transitions } from "@doorhook/core"
-import { announceLastId } from "../Watermarks.ts"
+import { announceLastIds } from "../Watermarks.ts"
 import { channel } from "../PostgresDialect.ts"
 import { lastOf } from "./CancellationStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
@@ -62,7 +62,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
       CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE SKIP LOCKED) AS i
   ),
   announced AS MATERIALIZED (
-    SELECT ${announceLastId} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
+    SELECT ${announceLastIds} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
       AND EXISTS (SELECT 1 FROM fresh)
   ),
   taken AS MATERIALIZED (

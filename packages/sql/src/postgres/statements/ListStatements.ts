@@ -5,7 +5,7 @@ import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, latencyBounds } from "@doorhook/core"
 import { allCancellations, lastOf } from "./CancellationStatements.ts"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
-import { latestFirst, readable } from "../../statements/RecordStatements.ts"
+import { latestFirst, notePurged, readable } from "../../statements/RecordStatements.ts"
 import { postgres } from "../PostgresDialect.ts"
 
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
@@ -55,14 +55,41 @@ export const figures = (ofIntegration: boolean): string => {
 export const excerptsById = `SELECT id, action, created_at, left(data, $2) AS data FROM events WHERE id = ANY($1)`
 
 /**
- * Events by their ids, in that order, up to the event whose data reaches a number of bytes. Cost: one search by id per
- * event. Does not read the data of later events.
+ * Events by a key, in the order of the keys, up to the event whose data reaches a number of bytes. Cost: one search by
+ * key per event. Does not read the data of later events.
  */
-export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at, bytes FROM (
+const eventsBy = (
+  key: "id" | "seq",
+  type: "text" | "bigint"
+): string => `SELECT seq, id, resource_type, action, building_id, tenant_ids, data, created_at, bytes FROM (
     SELECT e.*, n.at, octet_length(e.data) AS size,
       sum(octet_length(e.data)) OVER (ORDER BY n.at ROWS UNBOUNDED PRECEDING)::bigint AS bytes
-    FROM unnest($1::text[]) WITH ORDINALITY AS n (id, at) JOIN events AS e ON e.id = n.id) AS page
+    FROM unnest($1::${type}[]) WITH ORDINALITY AS n (key, at) JOIN events AS e ON e.${key} = n.key) AS page
   WHERE bytes - size < $2 ORDER BY at`
+
+export const eventsById = eventsBy("id", "text")
+export const eventsBySeq = eventsBy("seq", "bigint")
+
+/** The events of a scope after a number, up to another, in storage order. Cost: one range of an index. */
+export const eventFeed = `SELECT event_seq, resource_type, created_at FROM events_of
+  WHERE scope_id = $1 AND scope_type = $2 AND event_seq > $3 AND event_seq <= $4 ORDER BY event_seq LIMIT $5`
+
+/**
+ * The first item of a scope's or an integration's feed after a position, that was published at a time or later. Cost:
+ * the items before it.
+ */
+export const eventPlace = `SELECT event_seq AS position, created_at FROM events_of
+  WHERE scope_id = $1 AND scope_type = $2 AND event_seq > $3 AND created_at >= $4 ORDER BY event_seq LIMIT 1`
+export const deliveryPlace = `SELECT position, created_at FROM (
+    (SELECT id AS position, created_at FROM deliveries
+      WHERE integration_id = $1 AND id > $2 AND created_at >= $3 ORDER BY id LIMIT 1)
+    ${activeStates
+      .map(
+        (state) => `UNION ALL (SELECT id, created_at FROM queue
+      WHERE integration_id = $1 AND state = '${state}' AND id > $2 AND created_at >= $3 ORDER BY id LIMIT 1)`
+      )
+      .join("\n    ")}
+  ) AS places ORDER BY position LIMIT 1`
 
 /**
  * A page of events of a scope that begins at a position, with their positions. Ends with the event whose data reaches a
@@ -112,6 +139,28 @@ export const withUnkept = `SELECT event_id FROM queue WHERE ${ofEvents}
 
 /** Deletes the ended deliveries of some events. Cost: one search by id per row. Returns ids and states. */
 export const deleteEndedOf = `DELETE FROM deliveries WHERE ${ofEvents} RETURNING id, state`
+
+/**
+ * Removes events from the lists of their buildings and tenants. Cost: one search by key per entry. In another join order,
+ * a plan made for a small table would scan the whole index.
+ */
+export const deleteOfScopes = `DELETE FROM events_of WHERE ctid = ANY(ARRAY(
+    SELECT o.place FROM (
+      SELECT 'building' AS scope_type, building_id AS scope_id, seq FROM events WHERE seq = ANY($1)
+      UNION ALL
+      SELECT 'tenant', t.value, e.seq FROM events AS e CROSS JOIN ${postgres.numbersIn("e.tenant_ids")} AS t
+        WHERE e.seq = ANY($1)
+    ) AS e CROSS JOIN LATERAL (
+      SELECT ctid AS place FROM events_of
+      WHERE scope_id = e.scope_id AND scope_type = e.scope_type AND event_seq = e.seq OFFSET 0
+    ) AS o
+  ))`
+
+/** Notes purged deliveries in the feeds of their integrations. Cost: one search by id per row and event. */
+export const notePurgedDeliveries = notePurged(`SELECT 'integration' AS source_type, d.integration_id AS source_id,
+    e.resource_type, d.id AS position, d.created_at
+  FROM (SELECT id, event_id, integration_id, created_at FROM deliveries WHERE ${ofEvents}) AS d
+    JOIN events AS e ON e.id = d.event_id`)
 
 export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ANY($1)`
 

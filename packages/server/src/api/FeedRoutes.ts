@@ -1,0 +1,226 @@
+/**
+ * Feeds: the deliveries of an integration, and the events of a building or tenant, by cursor.
+ */
+import { bodyOf, CursorBeyondEnd, Feeds, formatDeliveryId, isoOf, parseIso, ResourceTypes } from "@doorhook/core"
+import type {
+  Feed,
+  FeedCursor,
+  FeedEntry,
+  FeedGap,
+  FeedPage,
+  FeedStart,
+  ResourceType,
+  ResourceTypeTable
+} from "@doorhook/core"
+import { Effect, Exit, Option, Result } from "effect"
+import { Base64Url } from "effect/encoding"
+import type { KnownError } from "../http/Failures.ts"
+import { failure, parameterFailure } from "../http/Failures.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import type { Params } from "../http/Route.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
+import { all } from "../http/Query.ts"
+import type { ApiEndpoint } from "./ApiEndpoint.ts"
+import { listDocument, readPart, readSize, sizeParameters } from "./ListPages.ts"
+import type { ListPart, PageSize } from "./ListPages.ts"
+import { collectionUrl, scopePath, scopeKinds, scopeIn, scopeUrl, targetIn } from "./ScopePaths.ts"
+import type { ScopeKind } from "./ScopePaths.ts"
+
+// ---- Cursors and parameters
+
+/** Returns the beginning of a feed's cursors. */
+const prefixOf = ({ integration, scope }: Feed): string =>
+  integration === null ? `${scope.type} ${scope.id}` : `integration ${integration}`
+
+/** Formats a cursor. Cursors are opaque to clients. */
+const formatCursor = (feed: Feed, { at, position, reported }: FeedCursor): string =>
+  Base64Url.encode([prefixOf(feed), position, at, reported].join("."))
+
+/** Parses a cursor. None if it does not belong to the feed. */
+const parseCursor = (feed: Feed, text: string): Option.Option<FeedCursor> =>
+  Result.getSuccess(Base64Url.decodeString(text)).pipe(
+    Option.map((plain): FeedCursor => {
+      const [, position = NaN, at = NaN, reported = NaN] = plain.split(".").map(Number)
+      return { position, at, reported }
+    }),
+    Option.filter(
+      (cursor) =>
+        [cursor.position, cursor.at, cursor.reported].every((n) => Number.isSafeInteger(n) && n >= 0) &&
+        formatCursor(feed, cursor) === text
+    )
+  )
+
+const feedParameters = ["after", "since", "resource_type", "wait", ...sizeParameters] as const
+type FeedQuery = QueryParameters<(typeof feedParameters)[number]>
+
+/** Reads where the page starts. */
+const readStart = (feed: Feed, { after, since }: FeedQuery): Read<FeedStart | null> => {
+  if (after !== undefined && since !== undefined)
+    return Exit.fail(parameterFailure("since", "`since` is for the first page; send it without `after`."))
+  if (since !== undefined) return Exit.map(readSince(since), (time) => ({ since: time }))
+  if (after === undefined) return Exit.succeed(null)
+  return Option.match(parseCursor(feed, after), {
+    onNone: () =>
+      Exit.fail(parameterFailure("after", "`after` must be the `meta.cursor` of an earlier answer of this address.")),
+    onSome: (cursor) => Exit.succeed({ after: cursor })
+  })
+}
+
+/** Reads a time. Accepts a space for a `+` that was not percent-encoded. */
+const readSince = (text: string): Read<number> =>
+  Option.match(parseIso(text.replace(/ (?=\d{2}:\d{2}$)/, "+")), {
+    onNone: () =>
+      Exit.fail(
+        parameterFailure(
+          "since",
+          "`since` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z."
+        )
+      ),
+    onSome: (time) => Exit.succeed(time)
+  })
+
+const longestWait = 30
+
+/** Reads how long to wait for the first item, in milliseconds. */
+const readWait = ({ wait = "0" }: FeedQuery): Read<number> =>
+  /^\d{1,2}$/.test(wait) && Number(wait) <= longestWait
+    ? Exit.succeed(Number(wait) * 1_000)
+    : Exit.fail(parameterFailure("wait", `\`wait\` must be a whole number of seconds from 0 to ${longestWait}.`))
+
+/** Reads the wanted types; undefined for all. */
+const readTypes = (
+  { resource_type }: FeedQuery,
+  declared: ResourceTypeTable
+): Read<ReadonlyArray<ResourceType> | undefined> => {
+  if (resource_type === undefined) return Exit.succeed(undefined)
+  const names = [...declared.keys()]
+  const given = [...new Set(resource_type.split(","))]
+  const unknown = given.find((name) => !names.some((type) => type === name))
+  if (unknown === undefined) return Exit.succeed(names.filter((type) => given.includes(type)))
+  return Exit.fail(
+    failure(422, {
+      code: "unknown_resource_type",
+      title: "Unknown resource type",
+      detail: `${JSON.stringify(unknown)} is not a resource type of this service: use ${names.join(", ")}.`,
+      source: { parameter: "resource_type" }
+    })
+  )
+}
+
+// ---- Documents
+
+/** Formats an item as JSON. The event's data is included exactly as it was published. */
+const itemText = ({ delivery, event }: FeedEntry): string => {
+  const created_at = isoOf(event.created_at)
+  const [type, id, attributes] =
+    delivery === null
+      ? (["events", event.id, { created_at }] as const)
+      : ([
+          "deliveries",
+          formatDeliveryId(delivery.id),
+          { event_id: event.id, state: delivery.state, created_at }
+        ] as const)
+  // Appends the only member of the webhook body, `event`, to the attributes.
+  return `{"type":"${type}","id":"${id}","attributes":${JSON.stringify(attributes).slice(0, -1)},${bodyOf(event).slice(1)}}`
+}
+
+const gapText = ({ from, to }: FeedGap) => ({ from: isoOf(from), to: isoOf(to) })
+
+/** A requested page. */
+interface PageRequest {
+  /** The URL of the feed. */
+  readonly url: string
+  readonly size: PageSize
+  readonly types: ReadonlyArray<ResourceType> | undefined
+}
+
+/** Returns the members of a page's document beside `data`. */
+const pageMembers = ({ size, types = [], url }: PageRequest, cursor: string, more: boolean, gap: FeedGap | null) => {
+  const query = new URLSearchParams({ after: cursor })
+  for (const type of types) query.append("resource_type", type)
+  query.append(size.name, String(size.size))
+  return {
+    meta: { cursor, ...(gap !== null && { gap: gapText(gap) }) },
+    links: { next: more ? `${url}?${query.toString()}` : null }
+  }
+}
+
+// ---- Routes
+
+interface FeedRoute {
+  readonly operation: string
+  readonly path: `/v4/${string}`
+  readonly feedIn: (params: Params) => Read<Feed>
+  readonly urlOf: (publicUrl: string, feed: Feed) => string
+}
+
+/** The two feeds of a kind of owner. */
+const routesOf = (owner: ScopeKind): ReadonlyArray<FeedRoute> => [
+  {
+    operation: `${owner.segment.slice(0, -1)} integrations.deliveries`,
+    path: `${scopePath(owner)}/integrations/:id/deliveries`,
+    feedIn: (params) => Exit.map(targetIn(owner, params), ({ id, scope }) => ({ scope, integration: id })),
+    urlOf: (publicUrl, { integration, scope }) => `${collectionUrl(publicUrl, scope)}/${integration}/deliveries`
+  },
+  {
+    operation: `${owner.segment}.feed`,
+    path: `${scopePath(owner)}/events`,
+    feedIn: (params) => Exit.map(scopeIn(owner, params), (scope) => ({ scope, integration: null })),
+    urlOf: (publicUrl, { scope }) => `${scopeUrl(publicUrl, scope)}/events`
+  }
+]
+
+/** Says in which parameter a cursor beyond the end was given. */
+const refuseCursor = <A, E>(read: Effect.Effect<A, E | CursorBeyondEnd>) =>
+  Effect.catchIf(
+    read,
+    (error): error is CursorBeyondEnd => error instanceof CursorBeyondEnd,
+    ({ message }) => Exit.fail(parameterFailure("after", message))
+  )
+
+export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
+  const feeds = yield* Feeds
+  const publicUrl = yield* PublicUrl
+  const declared = yield* ResourceTypes
+
+  return scopeKinds.flatMap(routesOf).map(({ feedIn, operation: name, path, urlOf }) =>
+    operation({
+      operation: name,
+      method: "GET",
+      path,
+      query: feedParameters,
+      repeatable: ["resource_type"],
+      run: ({ caller, params, query, x }) =>
+        Effect.gen(function* () {
+          const feed = yield* feedIn(params)
+          const { size, start, types, wait } = yield* all({
+            size: readSize(query),
+            start: readStart(feed, query),
+            types: readTypes(query, declared),
+            wait: readWait(query)
+          })
+          const ofTypes = types === undefined ? {} : { types }
+          let last: Pick<FeedPage, "cursor" | "more"> | null = null
+          const partOf = (page: FeedPage, limit: number): ListPart => {
+            last = page
+            const left = limit - page.items.length
+            const isOver = !page.more || left === 0 || page.items.length === 0
+            return { items: page.items.map(itemText), rest: isOver ? null : restAfter(page.cursor, left) }
+          }
+          const restAfter = (cursor: FeedCursor, limit: number): Effect.Effect<ListPart, KnownError> =>
+            Effect.map(feeds.next(caller, feed, cursor, { limit, ...ofTypes }), (page) => partOf(page, limit))
+          const first = feeds.read(caller, feed, start ?? "first", { limit: size.size, wait, ...ofTypes })
+          const { gap, part } = yield* readPart(
+            x,
+            Effect.map(refuseCursor(first), (page) => ({ gap: page.gap, part: partOf(page, size.size) }))
+          )
+          const members = () => {
+            const { cursor, more } = last ?? { cursor: { position: 0, at: 0, reported: 0 }, more: false }
+            const request = { url: urlOf(publicUrl.url, feed), size, types }
+            return pageMembers(request, formatCursor(feed, cursor), more, gap)
+          }
+          return { status: 200, document: listDocument(part, members) }
+        })
+    })
+  )
+})
