@@ -91,6 +91,7 @@ export type {
   AuthorizeRequest,
   AuthorizeSource
 } from "./oauth/AuthorizationRequest.ts"
+export { assertionAlgorithms } from "./oauth/ClientAssertion.ts"
 export type { ClientRequest } from "./oauth/ClientAuthentication.ts"
 export * from "./oauth/Clients.ts"
 export * from "./oauth/Grants.ts"

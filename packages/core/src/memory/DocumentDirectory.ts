@@ -47,6 +47,7 @@ export class DocumentDirectory extends Context.Service<
           kind: "file",
           client: (id) => Effect.succeed(current.clients.get(id) ?? null),
           authenticate,
+          serviceUser: ({ id }) => Effect.sync(() => current.clients.get(id)?.service_user ?? null),
           isActive: (user) => Effect.succeed(current.users.has(user)),
           administers: (user, building) =>
             Effect.succeed(current.users.get(user)?.buildings.includes(building) ?? false),

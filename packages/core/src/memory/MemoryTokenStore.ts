@@ -53,6 +53,7 @@ const make = Effect.sync(() => {
   const codes = new Map<TokenHash, StoredCode>()
   const accessTokens = new Map<number, StoredAccess>()
   const refreshTokens = new Map<TokenHash, StoredRefresh>()
+  const assertions = new Set<string>()
   const endings = new DueHeap<Ending>()
   let serial = 0
   let lastSeq = 0
@@ -115,7 +116,8 @@ const make = Effect.sync(() => {
   /**
    * Deletes the codes and tokens of a grant, and finally the grant. Returns how many it deleted, including the grant.
    */
-  const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
+  const deleteGrant = (stored: StoredGrant, limit: number): number => {
+    const { access, codes, grant, refresh } = stored
     const each = [
       ...[...access].map((seq) => () => deleteAccess(seq)),
       ...[...codes].map((hash) => () => deleteCode(hash)),
@@ -124,7 +126,8 @@ const make = Effect.sync(() => {
     let deleted = 0
     for (const deleteOne of each.slice(0, limit)) deleted += deleteOne()
     if (deleted === limit) return deleted
-    return grants.delete(grant.id) ? deleted + 1 : deleted
+    // Another grant may have the id by now, see `issue`.
+    return grants.get(grant.id) === stored && grants.delete(grant.id) ? deleted + 1 : deleted
   }
 
   const revoke = (stored: StoredGrant, now: number): void => {
@@ -135,7 +138,7 @@ const make = Effect.sync(() => {
   const endRevoked = (stored: StoredGrant, revoked_at: number): void => {
     const ending = endAt(revoked_at + revokedRetention, (limit) => {
       const deleted = deleteGrant(stored, limit)
-      if (!grants.has(stored.grant.id)) endings.remove(ending)
+      if (grants.get(stored.grant.id) !== stored) endings.remove(ending)
       return deleted
     })
   }
@@ -152,7 +155,14 @@ const make = Effect.sync(() => {
       deleteAccess(oldest)
     }
     const seq = ++lastSeq
-    accessTokens.set(seq, { token: { ...access, seq }, ending: endAt(access.expires_at, () => deleteAccess(seq)) })
+    const ending = endAt(access.expires_at, () => {
+      const deleted = deleteAccess(seq)
+      if (grant.access.size + grant.codes.size + grant.refresh.size === 0 && grant.grant.revoked_at === null) {
+        grants.delete(grant.grant.id)
+      }
+      return deleted
+    })
+    accessTokens.set(seq, { token: { ...access, seq }, ending })
     grant.access.add(seq)
     if (refresh === null) return seq
     refreshTokens.set(refresh.hash, { token: refresh, ending: null })
@@ -198,6 +208,27 @@ const make = Effect.sync(() => {
         if (stored === undefined || grant === null) return null
         stored.used = true
         return store(grant, issued)
+      }),
+
+    issue: (grant, issued) =>
+      Effect.sync(() => {
+        const known = grants.get(grant.id)
+        const made = { grant, codes: new Set<TokenHash>(), access: new Set<number>(), refresh: new Set<TokenHash>() }
+        if (known?.grant.revoked_at === null) return store(known, { ...issued, refresh: null })
+        for (const seq of known?.access ?? []) deleteAccess(seq)
+        grants.set(grant.id, made)
+        return store(made, { ...issued, refresh: null })
+      }),
+
+    useAssertion: (id, expires_at) =>
+      Effect.sync(() => {
+        if (assertions.has(id)) return false
+        assertions.add(id)
+        const ending = endAt(expires_at, () => {
+          endings.remove(ending)
+          return assertions.delete(id) ? 1 : 0
+        })
+        return true
       }),
 
     findAccessToken: ({ seq }) =>

@@ -12,15 +12,39 @@ export const outOfBandUri = "urn:ietf:wg:oauth:2.0:oob"
 export const ClientSecret = Schema.Struct({ hash: TokenHash, expires_at: Schema.NullOr(Schema.Int) })
 export type ClientSecret = typeof ClientSecret.Type
 
+const Text = Schema.optionalKey(Schema.String)
+
+/** A public key (RFC 7517 section 4). Members with private parts are refused, because they don't belong here. */
+export const PublicKey = Schema.Struct({
+  kty: Schema.Literals(["RSA", "EC", "OKP"]),
+  kid: Text,
+  use: Text,
+  alg: Text,
+  n: Text,
+  e: Text,
+  crv: Text,
+  x: Text,
+  y: Text,
+  d: Schema.optionalKey(
+    Schema.Never.annotate({ message: "must be left out: give the public key only, and keep the private key secret" })
+  )
+})
+export type PublicKey = typeof PublicKey.Type
+
+/** Public keys with which a client signs its assertions (RFC 7517 section 5). */
+export const KeySet = Schema.Struct({ keys: Schema.Array(PublicKey).check(Schema.isMaxLength(20)) })
+
 export const Client = Schema.Struct({
   id: ClientId,
   /** Shown to the user at login. */
   name: Schema.NonEmptyString,
   /**
-   * A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. Database rows store the missing
-   * secret as null.
+   * A client without a secret and without keys is public (RFC 6749 section 2.1) and must use PKCE. Database rows store
+   * the missing secret as null.
    */
   secret: Schema.optional(Schema.NullOr(Schema.RedactedFromValue(Schema.NonEmptyString))),
+  /** The keys of a client that authenticates with `private_key_jwt` (RFC 7523 section 2.2). */
+  jwks: Schema.optional(Schema.NullOr(KeySet)),
   redirect_uris: Schema.Array(Schema.NonEmptyString)
 })
 export type Client = typeof Client.Type
@@ -41,6 +65,12 @@ export type RegisteredClient = typeof RegisteredClient.Type
 /** A client of either kind. */
 export type KnownClient = Client | RegisteredClient
 
-/** Whether the client has a secret to authenticate with (RFC 6749 section 2.1). */
+/** Returns the keys with which a client signs its assertions. */
+export const keysOf = (client: KnownClient): ReadonlyArray<PublicKey> =>
+  "secrets" in client ? [] : (client.jwks?.keys ?? [])
+
+/** Whether the client has a secret or a key to authenticate with (RFC 6749 section 2.1). */
 export const isConfidential = (client: KnownClient): boolean =>
-  "secrets" in client ? client.secrets.length > 0 : Predicate.isNotNullish(client.secret)
+  "secrets" in client
+    ? client.secrets.length > 0
+    : Predicate.isNotNullish(client.secret) || Predicate.isNotNullish(client.jwks)

@@ -6,7 +6,7 @@
  */
 import { Array, DateTime, Effect, Option, Result, Schema } from "effect"
 import * as RedirectUri from "./RedirectUri.ts"
-import { Client } from "./Client.ts"
+import { Client, isConfidential } from "./Client.ts"
 import { BuildingId, TenantId, UserId } from "./Ids.ts"
 import type { Problem, Problems } from "./InvalidInput.ts"
 import { InvalidInput, schemaProblems } from "./InvalidInput.ts"
@@ -32,7 +32,9 @@ const ClientEntry = Schema.Struct({
       )
     ),
     "a list of redirect URIs"
-  )
+  ),
+  /** The login of the user as whom the client may act without a login (RFC 6749 section 4.4). */
+  service_user: Schema.optional(UserId)
 })
 
 const UserEntry = Schema.Struct({
@@ -113,7 +115,20 @@ const dangling = (document: DirectoryDocument): ReadonlyArray<Problem> => {
   const tenants = new Set(document.tenants.map(({ id }) => id))
   const missing = <A>(known: ReadonlySet<A>, id: A, pointer: string, list: ListName): ReadonlyArray<Problem> =>
     known.has(id) ? [] : [{ pointer, detail: `must be the id of one of the ${list}` }]
+  const logins = new Set(document.users.map(({ login }) => login))
   return [
+    ...document.clients.flatMap((client, at) =>
+      client.service_user === undefined
+        ? []
+        : [
+            ...(logins.has(client.service_user)
+              ? []
+              : [{ pointer: `/clients/${at}/service_user`, detail: "must be the login of one of the users" }]),
+            ...(isConfidential(client)
+              ? []
+              : [{ pointer: `/clients/${at}/service_user`, detail: "is only for a client with `secret` or `jwks`" }])
+          ]
+    ),
     ...document.users.flatMap((user, at) => [
       ...user.buildings.flatMap((id, n) => missing(buildings, id, `/users/${at}/buildings/${n}`, "buildings")),
       ...user.tenants.flatMap((id, n) => missing(tenants, id, `/users/${at}/tenants/${n}`, "tenants"))

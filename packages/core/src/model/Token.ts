@@ -99,12 +99,13 @@ export const RefreshToken = Schema.Struct({
 })
 export type RefreshToken = typeof RefreshToken.Type
 
-/** The answer of the token endpoint (interface document, section 2.1), for both grant types. */
+/** The answer of the token endpoint (interface document, section 2.1), for all grant types. */
 export const TokenResponse = Schema.Struct({
   access_token: Schema.String,
   token_type: Schema.Literal("Bearer"),
   expires_in: Schema.Int,
-  refresh_token: Schema.String,
+  /** Absent for client credentials (RFC 6749 section 4.4.3). */
+  refresh_token: Schema.optionalKey(Schema.String),
   scope: Schema.String,
   created_at: Schema.Int
 })

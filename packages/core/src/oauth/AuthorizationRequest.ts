@@ -262,7 +262,7 @@ export const narrowedScope = (
 }
 
 /** Advice for a client that requested a scope which is not allowed. */
-const scopeRefusal = (allowed: ReadonlyArray<string>): string => {
+export const scopeRefusal = (allowed: ReadonlyArray<string>): string => {
   const advice = allowed.includes(publicScope) ? ", or leave the scope parameter out" : ""
   return allowed.length === 1
     ? `The only scope is ${allowed.join("")}. Ask for it${advice}.`

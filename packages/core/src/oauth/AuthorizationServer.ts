@@ -71,7 +71,7 @@ export class AuthorizationServer extends Context.Service<
     /** Whether a signed-in user still exists. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
 
-    /** Issues tokens for both grant types (RFC 6749 sections 4.1.3 and 6). */
+    /** Issues tokens for all grant types (RFC 6749 sections 4.1.3, 4.4.2 and 6). */
     readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>
 
     /** Revokes an access token, or the whole grant of a refresh token (RFC 7009). Unknown tokens are not an error. */
@@ -95,7 +95,14 @@ export class AuthorizationServer extends Context.Service<
       const secrets = makeSecrets(yield* Crypto)
       const throttle = LoginThrottle.make(now)
       const bursts = makeRefreshReuse()
-      const clients = makeClientAuthentication({ directory, store: yield* ClientStore, secrets, throttle, now })
+      const clients = makeClientAuthentication({
+        directory,
+        store: yield* ClientStore,
+        tokens: store,
+        secrets,
+        throttle,
+        now
+      })
       const resources = new Resources(settings)
       const parts = { bursts, clients, directory, now, resources, secrets, settings, store, throttle }
       return AuthorizationServer.of({

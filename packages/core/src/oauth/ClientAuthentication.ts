@@ -5,7 +5,7 @@
 import { Effect, Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import type { KnownClient } from "../model/Client.ts"
-import { isConfidential } from "../model/Client.ts"
+import { isConfidential, keysOf } from "../model/Client.ts"
 import type { ClientStore } from "../ports/ClientStore.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import { makeFindClient } from "../ports/KnownClients.ts"
@@ -14,6 +14,9 @@ import type { Credential, LoginThrottle } from "./LoginThrottle.ts"
 import { OAuthError, TooManyAttempts } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { get } from "./Parameters.ts"
+import type { TokenStore } from "../ports/TokenStore.ts"
+import type { Assertion } from "./ClientAssertion.ts"
+import { assertionType, claimsFlaw, forgottenAt, isSignedBy, readAssertion } from "./ClientAssertion.ts"
 import type { Secrets } from "./Secrets.ts"
 import { sameHash } from "./Secrets.ts"
 
@@ -60,9 +63,10 @@ export const makeClientAuthentication = (needs: {
   readonly store: ClientStore["Service"]
   readonly secrets: Secrets
   readonly throttle: LoginThrottle
+  readonly tokens: Pick<TokenStore["Service"], "useAssertion">
   readonly now: () => number
 }): ClientAuthentication => {
-  const { now, secrets, throttle } = needs
+  const { now, secrets, throttle, tokens } = needs
   const findClient = makeFindClient(needs.directory, needs.store)
 
   const checkSecret: ClientAuthentication["checkSecret"] = (client, secret, guess) => {
@@ -77,13 +81,38 @@ export const makeClientAuthentication = (needs: {
     )
   }
 
+  /** Checks an assertion. Wrong signatures are counted like wrong secrets, and an assertion is accepted only once. */
+  const checkAssertion = Effect.fnUntraced(function* (
+    assertion: Assertion,
+    { address, issuer }: ClientRequest
+  ): Effect.fn.Return<KnownClient, OAuthError | TooManyAttempts | StoreError | DirectoryError> {
+    const flaw = claimsFlaw(assertion, issuer, now() / 1_000)
+    if (flaw !== null) return yield* OAuthError.invalidClient(flaw)
+    const { jti, sub } = assertion.claims
+    const client = yield* findClient(sub)
+    const guess: Credential = { kind: "client", name: sub, address, isMadeUp: client === null }
+    const guarded = yield* throttle.guard(guess, () =>
+      client === null
+        ? Effect.succeed(null)
+        : Effect.map(isSignedBy(assertion, keysOf(client)), (isRight) => (isRight ? client : null))
+    )
+    if (guarded._tag === "Throttled") return yield* new TooManyAttempts({ retry_after: guarded.retry_after })
+    if (guarded.value === null) return yield* unsigned()
+    const id = yield* secrets.hashOf(JSON.stringify([sub, jti]))
+    if (yield* tokens.useAssertion(id, forgottenAt(assertion))) return guarded.value
+    return yield* OAuthError.invalidClient(
+      "The assertion was used before. Make a new one, with its own jti, for each request."
+    )
+  })
+
   return {
     findClient,
     checkSecret,
     authenticateClient: (request, proof) => {
       const credentials = readCredentials(request)
       if (Result.isFailure(credentials)) return Effect.fail(credentials.failure)
-      const { id, secret } = credentials.success
+      const { assertion, id, secret } = credentials.success
+      if (assertion !== null) return checkAssertion(assertion, request)
       if (id === null) return Effect.fail(unnamed())
       return Effect.flatMapEager(findClient(id), (client): Asked<KnownClient, OAuthError | TooManyAttempts> => {
         if (secret === null) {
@@ -105,7 +134,13 @@ const unnamed = () =>
   OAuthError.invalidClient("The request does not identify a client. Send client_id in the body or by HTTP Basic.")
 
 const secretMissing = () =>
-  OAuthError.invalidClient("This client has a secret and must send it, as client_secret or by HTTP Basic.")
+  OAuthError.invalidClient(
+    "This client must authenticate: with its secret, as client_secret or by HTTP Basic, or with a client_assertion."
+  )
+
+/** Returns the same answer for an unknown client and a wrong signature, so that ids can't be guessed. */
+const unsigned = () =>
+  OAuthError.invalidClient("The client is unknown, or none of its keys made the signature of the assertion.")
 
 /** Returns the same answer for an unknown client and a wrong secret, so that ids can't be guessed. */
 const refused = () =>
@@ -116,12 +151,39 @@ const refused = () =>
 interface Credentials {
   readonly id: string | null
   readonly secret: string | null
+  readonly assertion: Assertion | null
+}
+
+/** Reads the assertion in a body (RFC 7521 section 4.2); null without one. */
+const readBodyAssertion = (parameters: Parameters): Result.Result<Assertion | null, OAuthError> => {
+  const text = get(parameters, "client_assertion")
+  const type = get(parameters, "client_assertion_type")
+  if (text === null && type === null) return Result.succeed(null)
+  if (text === null || type !== assertionType) {
+    const description = `Send both client_assertion and client_assertion_type, which must be ${assertionType}.`
+    return Result.fail(OAuthError.invalidRequest(description))
+  }
+  const assertion = readAssertion(text)
+  if (assertion === null) {
+    const description = "The client_assertion must be a signed JWT with the claims iss, sub, aud, jti and exp."
+    return Result.fail(OAuthError.invalidClient(description))
+  }
+  const id = get(parameters, "client_id")
+  return id === null || id === assertion.claims.sub
+    ? Result.succeed(assertion)
+    : Result.fail(OAuthError.invalidClient("The client_id differs from the claim sub of the assertion."))
 }
 
 /** Reads the credentials of a request from its header or body. */
 const readCredentials = ({ authorization, parameters }: ClientRequest): Result.Result<Credentials, OAuthError> => {
-  const body: Credentials = { id: get(parameters, "client_id"), secret: get(parameters, "client_secret") }
+  const read = readBodyAssertion(parameters)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const assertion = read.success
+  const body: Credentials = { id: get(parameters, "client_id"), secret: get(parameters, "client_secret"), assertion }
   const header = authorization === null ? null : readBasic(authorization)
+  if (assertion !== null && (header !== null || body.secret !== null)) {
+    return Result.fail(OAuthError.invalidRequest("The request has an assertion and a secret. Send one of them."))
+  }
   if (header === null) return Result.succeed(body)
   if (body.secret !== null) {
     return Result.fail(
@@ -148,7 +210,7 @@ const readBasic = (header: string): Result.Result<Credentials, OAuthError> | nul
   const id = formDecode(text.slice(0, colon))
   const secret = formDecode(text.slice(colon + 1))
   if (id === null || id === "" || secret === null) return Result.fail(refused())
-  return Result.succeed({ id, secret: secret === "" ? null : secret })
+  return Result.succeed({ id, secret: secret === "" ? null : secret, assertion: null })
 }
 
 /** Decodes one value of application/x-www-form-urlencoded (RFC 6749 appendix B); null if it is malformed. */

@@ -29,6 +29,7 @@ export const OAuthErrorCode = Schema.Literals([
   "invalid_request",
   "invalid_client",
   "invalid_grant",
+  "unauthorized_client",
   "unsupported_grant_type",
   "invalid_scope",
   "invalid_target"
@@ -63,6 +64,11 @@ export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
 
   static invalidGrant(error_description: string): OAuthError {
     return new OAuthError({ error: "invalid_grant", error_description })
+  }
+
+  /** The client may not use this grant type. */
+  static unauthorizedClient(error_description: string): OAuthError {
+    return new OAuthError({ error: "unauthorized_client", error_description })
   }
 
   static unsupportedGrantType(error_description: string): OAuthError {

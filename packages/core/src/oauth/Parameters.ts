@@ -32,6 +32,8 @@ export const meaningful: ReadonlySet<string> = new Set([
   "grant_type",
   "client_id",
   "client_secret",
+  "client_assertion",
+  "client_assertion_type",
   "code",
   "redirect_uri",
   "code_verifier",

@@ -1,6 +1,7 @@
 /**
- * The token endpoint (interface document, section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a
- * refresh token (RFC 6749 section 6).
+ * The token endpoint (interface document, section 4.1): issues an access token for a code (RFC 6749 section 4.1.3), a
+ * refresh token (RFC 6749 section 6), or the credentials of a client that acts as one of the host's users (RFC 6749
+ * section 4.4).
  *
  * The store resolves races (`redeemCode`, `refresh`). The second use of a code is a replay, and so is the use of a
  * rotated refresh token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of the
@@ -9,7 +10,8 @@
 import { Effect, Result } from "effect"
 import type { Client } from "../model/Client.ts"
 import { isConfidential } from "../model/Client.ts"
-import type { GrantId, UserId } from "../model/Ids.ts"
+import type { UserId } from "../model/Ids.ts"
+import { GrantId } from "../model/Ids.ts"
 import { RecentMap } from "../model/RecentMap.ts"
 import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken, TokenHash } from "../model/Token.ts"
 import { scopeNames } from "../model/Token.ts"
@@ -19,7 +21,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
 import { isExpired, isReplay } from "../model/TokenValidity.ts"
 import { makeMinuteCounter } from "./MinuteCounter.ts"
-import { narrowedScope, narrowingRefusal, verifies } from "./AuthorizationRequest.ts"
+import { grantedScope, narrowedScope, narrowingRefusal, scopeRefusal, verifies } from "./AuthorizationRequest.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
 import { OAuthError, TooManyTokens } from "./OAuthError.ts"
@@ -109,14 +111,14 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
 
   const response = (
     access_token: string,
-    refresh_token: string,
+    refresh_token: string | null,
     { resource, scope }: Extent,
     at: number
   ): TokenResponse => ({
     access_token,
     token_type: "Bearer",
     expires_in: resources.lifetimeOf(resource),
-    refresh_token,
+    ...(refresh_token !== null && { refresh_token }),
     scope,
     created_at: Math.floor(at / 1_000)
   })
@@ -237,6 +239,37 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     )
   }
 
+  /**
+   * Issues a token to a client that acts as a user of the host. All tokens of such a pair share a grant, so that the
+   * limits per grant hold for them.
+   */
+  const issueToService = Effect.fnUntraced(function* (
+    client: Client,
+    { issuer, parameters }: ClientRequest
+  ): Effect.fn.Return<TokenResponse, Effect.Error<Answer>> {
+    const at = now()
+    const { id: client_id, name } = client
+    const user_id = isConfidential(client) ? yield* directory.serviceUser?.({ id: client_id, name }) ?? none : null
+    if (user_id === null) {
+      return yield* OAuthError.unauthorizedClient(
+        "This client may not get tokens without a user. The host must name a service user for it."
+      )
+    }
+    if (!(yield* directory.isActive(user_id))) return yield* refuse("The service user of this client no longer exists.")
+    const asked = resources.requested(parameters.resources, issuer)
+    if (Result.isFailure(asked)) return yield* new OAuthError(asked.failure)
+    const resource = asked.success
+    const allowed = resources.scopesOf(resource, issuer)
+    const scope = grantedScope(settings, allowed, get(parameters, "scope"))
+    if (scope === null) return yield* OAuthError.invalidScope(scopeRefusal(allowed))
+    yield* countToken(client, user_id, at)
+    const id = GrantId.make(`grt_${yield* secrets.hashOf(JSON.stringify(["service", client_id, user_id]))}`)
+    const grant: Grant = { id, user_id, client_id, scope: "", resource: "", created_at: at, revoked_at: null }
+    const access = yield* newAccessToken(grant, at, { resource, scope }, null)
+    const seq = yield* store.issue(grant, { access: access.record, maxAccessTokens })
+    return response(accessTokenText(seq, access.value), null, { resource, scope }, at)
+  })
+
   return (request) => {
     const { parameters } = request
     const repeated = firstRepeated(parameters)
@@ -252,15 +285,21 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
             return exchangeCode(client, request)
           case "refresh_token":
             return refreshTokens(client, request)
+          case "client_credentials":
+            return issueToService(client, request)
           default:
             return Effect.fail(
-              OAuthError.unsupportedGrantType("The grant_type must be authorization_code or refresh_token.")
+              OAuthError.unsupportedGrantType(
+                "The grant_type must be authorization_code, refresh_token or client_credentials."
+              )
             )
         }
       }
     )
   }
 }
+
+const none = Effect.succeed(null)
 
 const refuse = (description: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidGrant(description))

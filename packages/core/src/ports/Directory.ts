@@ -6,7 +6,7 @@ import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
 import type { Client } from "../model/Client.ts"
 import * as DurationText from "../model/DurationText.ts"
-import type { BuildingId, TenantId, UserId } from "../model/Ids.ts"
+import type { BuildingId, ClientId, TenantId, UserId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 
 /** The directory failed. Requests get status 503. Deliveries wait, and the failure does not count as an attempt. */
@@ -52,6 +52,12 @@ export interface SessionRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The client that asks for a token without a user. */
+export interface ServiceClient {
+  readonly id: ClientId
+  readonly name: string
+}
+
 /** The host's answer about a visitor to the page. */
 export type SessionAnswer =
   /** The visitor is logged in, so the page shows `name` and asks only for consent. */
@@ -87,6 +93,11 @@ export class Directory extends Context.Service<
      * doorhook asks for login and password.
      */
     readonly session?: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
+    /**
+     * Returns the user as whom a confidential client may act without a login (RFC 6749 section 4.4), or null. Without
+     * this method, no client may.
+     */
+    readonly serviceUser?: (client: ServiceClient) => Effect.Effect<UserId | null, DirectoryError>
     /** Whether the user still exists and may use the service. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
     /** Whether the user administers the building. */
@@ -127,7 +138,7 @@ const withinDeadline = <A>(
       })
 
 const bounded = (directory: Directory["Service"]): Directory["Service"] => {
-  const { hasBuilding, kind, session } = directory
+  const { hasBuilding, kind, serviceUser, session } = directory
   return {
     ...(kind !== undefined && { kind }),
     client: (id) => withinDeadline("client", directory.client(id)),
@@ -139,6 +150,9 @@ const bounded = (directory: Directory["Service"]): Directory["Service"] => {
     tenants: (user) => withinDeadline("tenants", directory.tenants(user)),
     ...(session !== undefined && {
       session: (request: SessionRequest) => withinDeadline("session", session.call(directory, request))
+    }),
+    ...(serviceUser !== undefined && {
+      serviceUser: (client: ServiceClient) => withinDeadline("serviceUser", serviceUser.call(directory, client))
     }),
     ...(hasBuilding !== undefined && {
       hasBuilding: (building: BuildingId) => withinDeadline("hasBuilding", hasBuilding.call(directory, building))

@@ -60,6 +60,17 @@ export class TokenStore extends Context.Service<
     ) => Effect.Effect<number | null, StoreError>
 
     /**
+     * Stores an access token for a grant that needs no code, and the grant if it does not exist. If the grant is revoked,
+     * its tokens are deleted and it is valid again. Returns the number of the access token.
+     */
+    readonly issue: (grant: Grant, issued: Omit<IssuedTokens, "refresh">) => Effect.Effect<number, StoreError>
+    /**
+     * Stores the id of a client's assertion until `expires_at`; false if it is stored already. Of two processes, only one
+     * gets true.
+     */
+    readonly useAssertion: (id: string, expires_at: number) => Effect.Effect<boolean, StoreError>
+
+    /**
      * Returns the access token with this number. The caller must compare the hash, because a number is not secret and
      * may be reused after its token is deleted.
      */
@@ -104,12 +115,13 @@ export class TokenStore extends Context.Service<
     /**
      * Deletes at most `limit` tokens, codes and revoked grants that are no longer needed (times:
      * `model/TokenValidity`):
-     * - access tokens that expired before `now`;
+     * - access tokens that expired before `now`, and ids of assertions until before `now`;
      * - codes that expired more than `codeReuseWindow` ago, and refresh tokens that were rotated more than
      *   `rotatedRetention` ago, so that their reuse is detected until then;
      * - data of grants that were revoked more than `revokedRetention` ago, then these grants.
      *
-     * Returns how many were deleted. Grants of unused codes are deleted with their codes and not counted. Refresh
+     * Returns how many were deleted. Grants of unused codes are deleted with their codes and not counted,
+     * and so are grants without a refresh token when their last access token is deleted. Refresh
      * tokens do not expire.
      */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>

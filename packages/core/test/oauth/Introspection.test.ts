@@ -94,7 +94,7 @@ describe("introspecting", () => {
       includes(yield* introspect({ ...c1, token: first.refresh_token }), { active: true })
       yield* authenticate(second.access_token)
       includes(yield* introspect({ ...c1, token: first.refresh_token }), { active: false })
-      includes(yield* introspect({ ...c1, token: second.refresh_token }), { active: true })
+      includes(yield* introspect({ ...c1, token: second.refresh_token ?? "" }), { active: true })
     }).pipe(Effect.provide(testLayer({ refreshRotation: "always" })))
   )
 

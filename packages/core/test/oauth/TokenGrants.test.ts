@@ -7,7 +7,7 @@ import {
   TokenStore,
   unboundOnly
 } from "@doorhook/core"
-import type { ClientRequest, TokenResponse } from "@doorhook/core"
+import type { ClientRequest } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -28,14 +28,15 @@ import {
   redirectUri,
   refreshOf,
   issuer,
+  send,
   tenant,
   testLayer,
   includes
 } from "./fixtures.ts"
+import type { UserTokens } from "./fixtures.ts"
 
 type Fields = Readonly<Record<string, string>>
 
-const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 const token = (fields: Fields) => send(bodyOf(fields))
 
 /** Returns the error of a request that must be refused. */
@@ -57,7 +58,7 @@ const authenticate = (accessToken: string) =>
 
 const basic = (id: string, secret: string): string => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`
 
-const wellFormed = (response: TokenResponse) => {
+const wellFormed = (response: UserTokens) => {
   assert.deepStrictEqual(Object.keys(response), [
     "access_token",
     "token_type",
@@ -251,7 +252,6 @@ describe("exchanging a code", () => {
 describe("guessing a client's secret", () => {
   const from = (address: string | null, fields: Fields): ClientRequest => ({ ...bodyOf(fields), address })
   const wrong = (code = "x") => ({ ...exchangeOf(code), client_secret: "wrong" })
-  const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 
   it.effect("is throttled only for that client and address, at every endpoint that accepts secrets", () =>
     Effect.gen(function* () {
@@ -506,7 +506,7 @@ describe("refreshing", () => {
   )
 
   const secondUses: ReadonlyArray<
-    readonly [string, (second: TokenResponse) => Effect.Effect<unknown, unknown, AuthorizationServer>]
+    readonly [string, (second: UserTokens) => Effect.Effect<unknown, unknown, AuthorizationServer>]
   > = [
     ["refuses an old refresh token after a minute, and revokes its grant", () => TestClock.adjust(60_000)],
     [
@@ -584,7 +584,7 @@ describe("refreshing", () => {
         Array.from({ length: 3 }, () => token(refreshOf(refresh_token))),
         { concurrency: "unbounded" }
       )
-      const worker = (issued: TokenResponse) => Effect.as(authenticate(issued.access_token), issued)
+      const worker = (issued: UserTokens) => Effect.as(authenticate(issued.access_token), issued)
       const workers = [
         ...early.map(worker),
         ...Array.from({ length: 17 }, () => Effect.flatMap(token(refreshOf(refresh_token)), worker))

@@ -11,7 +11,14 @@ import {
   outOfBandUri,
   Parameters
 } from "@doorhook/core"
-import type { AuthorizationSettingsShape, AuthorizeRequest, ClientStore, TokenStore } from "@doorhook/core"
+import type {
+  AuthorizationSettingsShape,
+  AuthorizeRequest,
+  ClientRequest,
+  ClientStore,
+  TokenResponse,
+  TokenStore
+} from "@doorhook/core"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Result } from "effect"
 
@@ -109,9 +116,21 @@ export const exchangeOf = (code: string): Fields => ({
   ...c1
 })
 
+/** Tokens of a user, which include a refresh token. */
+export type UserTokens = Required<TokenResponse>
+
+/** Sends a token request. */
+export const send = (request: ClientRequest) =>
+  Effect.flatMap(AuthorizationServer, (service) =>
+    Effect.map(service.token(request), (response): UserTokens => ({
+      ...response,
+      refresh_token: response.refresh_token ?? ""
+    }))
+  )
+
 /** Obtains tokens for c1, a client with a secret. */
 export const obtainTokens = Effect.gen(function* () {
-  return yield* (yield* AuthorizationServer).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
+  return yield* send(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
 /** Makes the token request with which p1 redeems a code. */
@@ -125,7 +144,7 @@ export const publicExchangeOf = (code: string): Fields => ({
 
 /** Obtains tokens for p1, a client without a secret. */
 export const obtainPublicTokens = Effect.gen(function* () {
-  return yield* (yield* AuthorizationServer).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
+  return yield* send(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })
 
 /** Makes a refresh request, by default from p1. */

@@ -1,7 +1,7 @@
 /**
  * The directory of an embedding backend: an object of functions that look up its users and buildings.
  */
-import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
+import type { DirectoryBuilding, DirectoryTenant, ServiceClient, SessionRequest } from "@doorhook/core"
 import {
   Client,
   didYouMean,
@@ -15,9 +15,9 @@ import {
 } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
 import type { Answer } from "./HostAnswers.ts"
-import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
+import { askWhether, found, foundId, foundList, foundUser, questionFor } from "./HostAnswers.ts"
 
-/** A client as the host stores it. If `secret` is null or left out, the client is public and must use PKCE. */
+/** A client as the host stores it. Without `secret` and `jwks`, the client is public and must use PKCE. */
 export interface HostClient {
   /** The `client_id`, exactly as requested. */
   readonly id: string
@@ -25,8 +25,15 @@ export interface HostClient {
   readonly name: string
   /** The `client_secret`, in clear. */
   readonly secret?: string | null | undefined
+  /** The public keys of a client that authenticates with `private_key_jwt` (RFC 7523): RSA, P-256 or Ed25519. */
+  readonly jwks?: HostKeySet | null | undefined
   /** Allowed redirect URIs: https, http on this machine, a scheme with a dot, or `urn:ietf:wg:oauth:2.0:oob`. */
   readonly redirect_uris: ReadonlyArray<string>
+}
+
+/** Public keys as JSON Web Keys (RFC 7517 section 5). */
+export interface HostKeySet {
+  readonly keys: ReadonlyArray<object>
 }
 
 /**
@@ -101,6 +108,13 @@ export interface HostLogin {
   readonly login_url: string
 }
 
+/** A client that asks for a token without a user. */
+export interface HostServiceClient {
+  /** The `client_id`. */
+  readonly id: string
+  readonly name: string
+}
+
 /** A user of the host. */
 export interface HostUser {
   /** The user's id. */
@@ -125,6 +139,11 @@ export interface HostDirectory {
    */
   readonly session?: (request: HostSessionRequest) => Answer<HostSession>
   /**
+   * Returns the id of the user as whom a client with a secret or a key may act without a login (RFC 6749 section 4.4), or
+   * null or undefined. The client has the rights of that user. Default: no client may.
+   */
+  readonly serviceUser?: (client: HostServiceClient) => Answer<HostUserId | null | undefined>
+  /**
    * Whether the user administers the building. Must return `true` or `false`. If it returns undefined, deliveries wait,
    * because a delivery cancelled by mistake is not sent again automatically.
    */
@@ -145,7 +164,7 @@ export interface HostDirectory {
 }
 
 const required = ["client", "authenticate", "administers", "isTenant"] as const
-const optional = ["session", "isActive", "buildings", "tenants", "check"] as const
+const optional = ["session", "serviceUser", "isActive", "buildings", "tenants", "check"] as const
 
 const known: ReadonlyArray<string> = [...required, ...optional]
 
@@ -217,6 +236,7 @@ const Session = Schema.NullOr(
 
 const askClient = questionFor("client", Schema.NullOr(Client))
 const askLogin = questionFor("authenticate", User)
+const askServiceUser = questionFor("serviceUser", Schema.NullOr(UserId))
 const askSession = questionFor("session", Session)
 const askBuildings = questionFor("buildings", Schema.Array(Building))
 const askTenants = questionFor("tenants", Schema.Array(Tenant))
@@ -247,6 +267,9 @@ const questionsOf = (host: HostDirectory): Layer.Layer<Directory> =>
     authenticate: (login, password) => askLogin(foundUser(() => host.authenticate(login, Redacted.value(password)))),
     ...(host.session !== undefined && {
       session: (request: SessionRequest) => askSession(foundUser(() => host.session?.(request)))
+    }),
+    ...(host.serviceUser !== undefined && {
+      serviceUser: (client: ServiceClient) => askServiceUser(foundId(() => host.serviceUser?.(client)))
     }),
     isActive: (user) => askWhether("isActive", () => (host.isActive === undefined ? true : host.isActive(user))),
     administers: (user, building) => askWhether("administers", () => host.administers(user, building)),

@@ -47,6 +47,7 @@ const expected = {
   client: "a client like { id, name, secret, redirect_uris }, or null",
   authenticate: "a user like { id }, or null",
   session: "a user like { id, name }, a login page like { login_url }, or null",
+  serviceUser: "a user's id, or null",
   isActive: "true or false",
   administers: "true or false",
   isTenant: "true or false",
@@ -103,12 +104,19 @@ export const foundList =
   () =>
     whenAnswered(question(), (answer) => answer ?? [])
 
+const isWhole = (id: unknown): boolean => Number.isSafeInteger(id) || Predicate.isBigInt(id)
+
+/** Converts a numeric id of a user to text. */
+export const foundId =
+  (question: () => Answer<unknown>): (() => Answer<unknown>) =>
+  () =>
+    whenAnswered(found(question)(), (id) => (isWhole(id) ? String(id) : id))
+
 /** Converts a user's numeric id to text. A number must be a safe integer, because other numbers have no unique text. */
 export const foundUser =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>
     whenAnswered(found(question)(), (user) => {
       if (!Predicate.hasProperty(user, "id")) return user
-      const isWhole = Number.isSafeInteger(user.id) || Predicate.isBigInt(user.id)
-      return isWhole ? { id: String(user.id), name: Reflect.get(user, "name") } : user
+      return isWhole(user.id) ? { id: String(user.id), name: Reflect.get(user, "name") } : user
     })

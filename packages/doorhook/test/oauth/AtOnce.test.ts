@@ -77,7 +77,7 @@ describe("at once", () => {
   it.effect("a refresh completes over memory, and so does a refusal", () =>
     Effect.gen(function* () {
       const { token } = yield* AuthorizationServer
-      const { refresh_token } = yield* obtainTokens
+      const { refresh_token = "" } = yield* obtainTokens
       const grant_type = "refresh_token"
       const answer = token(body({ grant_type, refresh_token }))
       assert.isTrue(Exit.isExit(answer) && Exit.isSuccess(answer))

@@ -2,7 +2,7 @@
  * The authorization server's metadata, with which clients configure themselves (RFC 8414).
  */
 import type { ResourceSettings } from "@doorhook/core"
-import { publicScope } from "@doorhook/core"
+import { assertionAlgorithms, publicScope } from "@doorhook/core"
 import { metadataPath, resourceMetadataPath } from "../http/OwnPaths.ts"
 
 /** Paths of the endpoints below the public URL. */
@@ -34,7 +34,7 @@ export const scopesOfResource = (resource: ResourceSettings | undefined, scopes:
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>
   scope.split(" ").flatMap((name) => (!Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
 
-const withSecret = ["client_secret_basic", "client_secret_post"] as const
+const confidential = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const
 
 /** Returns the metadata of the server. `issuer` is the server's public URL, unchanged. */
 export const metadataOf = (issuer: string, scopes: Scopes) => ({
@@ -46,10 +46,13 @@ export const metadataOf = (issuer: string, scopes: Scopes) => ({
   scopes_supported: [publicScope, ...Object.keys(scopes)],
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
-  grant_types_supported: ["authorization_code", "refresh_token"],
-  token_endpoint_auth_methods_supported: [...withSecret, "none"],
-  revocation_endpoint_auth_methods_supported: [...withSecret, "none"],
-  introspection_endpoint_auth_methods_supported: withSecret,
+  grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+  token_endpoint_auth_methods_supported: [...confidential, "none"],
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  revocation_endpoint_auth_methods_supported: [...confidential, "none"],
+  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  introspection_endpoint_auth_methods_supported: confidential,
+  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   code_challenge_methods_supported: ["S256"],
   authorization_response_iss_parameter_supported: true
 })

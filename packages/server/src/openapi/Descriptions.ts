@@ -254,7 +254,12 @@ const OAuthErrorDocument = Schema.Struct({
 /** One resource or several (RFC 8707 section 2). */
 const resourceIndicator = Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)]))
 
-const credentials = { client_id: optional, client_secret: optional }
+const credentials = {
+  client_id: optional,
+  client_secret: optional,
+  client_assertion: optional,
+  client_assertion_type: optional
+}
 
 const TokenRequest = Schema.Union([
   Schema.Struct({
@@ -268,6 +273,12 @@ const TokenRequest = Schema.Union([
   Schema.Struct({
     grant_type: Schema.Literal("refresh_token"),
     refresh_token: Schema.String,
+    scope: optional,
+    resource: resourceIndicator,
+    ...credentials
+  }),
+  Schema.Struct({
+    grant_type: Schema.Literal("client_credentials"),
     scope: optional,
     resource: resourceIndicator,
     ...credentials
@@ -298,8 +309,11 @@ const Metadata = Schema.Struct({
   response_modes_supported: Schema.Array(Schema.String),
   grant_types_supported: Schema.Array(Schema.String),
   token_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  token_endpoint_auth_signing_alg_values_supported: Schema.Array(Schema.String),
   revocation_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  revocation_endpoint_auth_signing_alg_values_supported: Schema.Array(Schema.String),
   introspection_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  introspection_endpoint_auth_signing_alg_values_supported: Schema.Array(Schema.String),
   code_challenge_methods_supported: Schema.Array(Schema.String),
   authorization_response_iss_parameter_supported: Schema.Boolean
 }).annotate({ identifier: "AuthorizationServerMetadata" })

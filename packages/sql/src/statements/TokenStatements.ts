@@ -18,6 +18,21 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, resource, created_at, revoked_at)
   VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
+  /** Stores the grant of a service user, or makes it valid again. */
+  keepGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, resource, created_at, revoked_at)
+  VALUES (?, ?, ?, ?, ?, ?, NULL) ON CONFLICT (id) DO UPDATE SET revoked_at = NULL`),
+
+  /** Deletes the access tokens of a grant if it is revoked. Cost: a range of the index on grants. */
+  endTokensOfRevoked: text(`DELETE FROM access_tokens WHERE grant_id = ?
+  AND EXISTS (SELECT 1 FROM grants WHERE id = access_tokens.grant_id AND revoked_at IS NOT NULL)`),
+
+  /** Returns a row only to the first caller. */
+  useAssertion: text(`INSERT INTO assertions (id, expires_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`),
+
+  /** Cost: the start of the index on expiry times, then one search by key per row. */
+  purgeAssertions: text(`DELETE FROM assertions
+  WHERE id IN (SELECT id FROM assertions WHERE expires_at < ? LIMIT ? ${lockFree}) RETURNING id`),
+
   insertCode: text(`INSERT INTO codes
   (hash, grant_id, client_id, redirect_uri, redirect_uri_given, code_challenge, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
@@ -93,7 +108,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   /** Cost: the start of the table, because tokens expire in the order of their numbers. */
   purgeAccessTokens: text(`DELETE FROM access_tokens WHERE seq IN (SELECT t.seq FROM access_tokens AS t
   WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${maxLookedAt}) AS first)
-    AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING seq`),
+    AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING grant_id`),
 
   /** Cost: the start of the index on expiry times, then one search by key per row. */
   // Returns the grants of the codes, and whether each code was used.
@@ -101,10 +116,13 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   RETURNING grant_id, used_at`),
 
   /**
-   * Deletes grants for which no token was issued, except revoked ones, which `purgeRevoked` deletes. With `IS NULL`
+   * Deletes grants that have no tokens and codes, except revoked ones, which `purgeRevoked` deletes. With `IS NULL`
    * instead of `coalesce`, PostgreSQL could scan an index on grants that are not revoked.
    */
-  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")} AND coalesce(revoked_at, 0) = 0`),
+  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")} AND coalesce(revoked_at, 0) = 0
+    AND NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = grants.id)
+    AND NOT EXISTS (SELECT 1 FROM codes AS t WHERE t.grant_id = grants.id)
+    AND NOT EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = grants.id)`),
 
   /** Cost: the start of the index on rotation times, then one search by key per row. */
   purgeRotated: text(`DELETE FROM refresh_tokens

@@ -64,6 +64,29 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         row === undefined ? none : decodeRefreshToken(row)
       ).pipe(failAs("TokenStore.findRefreshToken")),
 
+    issue: Effect.fnUntraced(
+      function* (grant, { access, maxAccessTokens }) {
+        const { client_id, created_at, id, resource, scope, user_id } = grant
+        yield* sql.unsafe(statements.endTokensOfRevoked, [id])
+        yield* sql.unsafe(statements.keepGrant, [id, user_id, client_id, scope, resource, created_at])
+        yield* sql.unsafe(statements.endOldest, [id, maxAccessTokens - 1])
+        const { expires_at, hash, retires } = access
+        const values = [id, hash, access.created_at, expires_at, access.scope, access.resource, retires]
+        const [row] = yield* sql.unsafe<{ readonly seq: number }>(statements.insertAccessToken, values)
+        return Number(row?.seq)
+      },
+      sql.withTransaction,
+      failAs("TokenStore.issue")
+    ),
+
+    useAssertion: Effect.fnUntraced(
+      function* (id, expires_at) {
+        return (yield* sql.unsafe(statements.useAssertion, [id, expires_at])).length > 0
+      },
+      sql.withTransaction,
+      failAs("TokenStore.useAssertion")
+    ),
+
     // Revocations run in a transaction even if they are one statement. A repeated revocation changes nothing, but must
     // not return before the first one is on disk. A transaction without changes waits for that, a statement does not.
     revokeGrant: Effect.fnUntraced(
@@ -109,14 +132,17 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
 
     purgeExpired: Effect.fnUntraced(
       function* (now, limit) {
-        let purged = yield* count(statements.purgeAccessTokens, now, limit)
+        const access = yield* sql.unsafe<{ readonly grant_id: string }>(statements.purgeAccessTokens, [now, limit])
+        let purged = access.length
         const codes = yield* sql.unsafe<{ readonly grant_id: string; readonly used_at: number | null }>(
           statements.purgeCodes,
           [now - TokenValidity.codeReuseWindow, limit - purged]
         )
         purged += codes.length
-        const unused = codes.filter(({ used_at }) => used_at === null).map(({ grant_id }) => grant_id)
-        if (unused.length > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(unused)])
+        const unused = codes.filter(({ used_at }) => used_at === null)
+        const left = new Set([...access, ...unused].map(({ grant_id }) => grant_id))
+        if (left.size > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(left)])
+        purged += yield* count(statements.purgeAssertions, now, limit - purged)
         purged += yield* count(statements.purgeRotated, now - TokenValidity.rotatedRetention, limit - purged)
         const revokedBefore = now - TokenValidity.revokedRetention
         for (const statement of [...statements.purgeOfRevoked, statements.purgeRevoked]) {

@@ -74,7 +74,7 @@ const send = (process: Process, fields: Readonly<Record<string, string>>) =>
 const exchange = (process: Process, code: string) =>
   send(process, { grant_type: "authorization_code", code, redirect_uri, code_verifier: verifier })
 
-const refresh = (process: Process, { refresh_token }: Pick<TokenResponse, "refresh_token">) =>
+const refresh = (process: Process, { refresh_token = "" }: Pick<TokenResponse, "refresh_token">) =>
   send(process, { grant_type: "refresh_token", refresh_token })
 
 const twenty = Array.from({ length: 20 }, (_, at) => at)

@@ -76,7 +76,7 @@ export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()
   numbers.set(store, known)
 
-  const numbered = (issued: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
+  const numbered = (issued: Pick<IssuedTokens, "access">, stored: Effect.Effect<number | null, StoreError>) =>
     Effect.map(stored, (seq) => {
       if (seq !== null) known.set(issued.access.hash, seq)
       return seq !== null
@@ -107,6 +107,11 @@ export const namedTokens = Effect.map(TokenStore, (store) => {
       numbered(
         issued,
         Effect.suspend(() => store.refresh(presented, issued, now))
+      ),
+    issue: (grant: Grant, issued: Omit<IssuedTokens, "refresh">) =>
+      numbered(
+        issued,
+        Effect.suspend(() => store.issue(grant, issued))
       ),
     findAccessToken,
     revokeAccessToken: (named: TokenHash) =>
