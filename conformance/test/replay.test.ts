@@ -148,6 +148,21 @@ describe("a stored history", () => {
       })
   )
 
+  it.live("that breaks only a SHOULD does not change the exit code", () =>
+    Effect.gen(function* () {
+      const target = yield* probed((_, response, act) => {
+        act()
+        answer(response, 200)
+      })
+      const ops = [newEvent(accessLog), again(0, retry)] as const
+      const file = yield* storedAs({ tried: 5, failed: 5 }, "R-DUP-07", "state", ...ops)
+      const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
+      assert.strictEqual(exitCode, 0, output)
+      assert.match(output, /^STILL FAILS .* \(only WARN\)$/m)
+      assert.isTrue(existsSync(file))
+    })
+  )
+
   it.live("of another version of the suite is refused, with advice", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

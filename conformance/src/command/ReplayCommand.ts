@@ -42,6 +42,8 @@ export interface ReplayFlags extends TargetFlags {
 interface Answer {
   readonly replayed: Replayed
   readonly observed: string
+  /** Whether it only breaks a SHOULD, which does not change the exit code of a run either. */
+  readonly isWarn?: boolean
 }
 
 const open = (observed: string): Answer => ({ replayed: "OPEN", observed })
@@ -113,7 +115,8 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
       return open(`it must pass ${times} times in a row to count as fixed, and --max-time allowed only ${passed}`)
     }
     const { cutShort, observed, verdict } = yield* tryOnce
-    if (verdict === "FAIL" || verdict === "WARN") return { replayed: "STILL FAILS", observed } as const
+    if (verdict === "FAIL" || verdict === "WARN")
+      return { replayed: "STILL FAILS", observed, isWarn: verdict === "WARN" } as const
     if (verdict !== "PASS") return open(observed)
     if (cutShort.length > 0) return open(`it was cut short (--max-time): ${cutShort.join("; ")}`)
   }
@@ -121,7 +124,10 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   return { replayed, observed: replayed === "FIXED" ? "it no longer fails" : unproven(stored) }
 })
 
-/** Replays one stored history and prints the result. Deletes the file of one that no longer fails. */
+/**
+ * Replays one stored history and prints the result. Deletes the file of one that no longer fails. Returns null if it is
+ * still a WARN.
+ */
 const replayOne = Effect.fnUntraced(function* (
   { file, stored }: Found,
   { keep }: ReplayFlags,
@@ -134,7 +140,11 @@ const replayOne = Effect.fnUntraced(function* (
       "\n"
     )
   )
-  const { observed, replayed } = yield* replayCase(stored, options, means, session).pipe(
+  const {
+    isWarn = false,
+    observed,
+    replayed
+  } = yield* replayCase(stored, options, means, session).pipe(
     Effect.timeoutOrElse({
       duration: options.maxTime,
       orElse: () => Effect.succeed(open("--max-time was up before the replay was finished"))
@@ -142,9 +152,9 @@ const replayOne = Effect.fnUntraced(function* (
   )
   const isDeleted = replayed === "FIXED" && !keep && file !== null
   if (isDeleted) yield* forget(file)
-  const fate = isDeleted ? `; ${basename(file)} is deleted (--keep keeps it)` : ""
+  const fate = isDeleted ? `; ${basename(file)} is deleted (--keep keeps it)` : isWarn ? " (only WARN)" : ""
   yield* Console.log(`${replayed.padEnd(13)}${observed}${fate}`)
-  return replayed
+  return isWarn ? null : replayed
 })
 
 /** Replays stored histories one after another. Fails unless all of them are fixed. */

@@ -80,7 +80,10 @@ const whyOpen = (report: Report): string => {
 
 /** Says in one line why a run did not pass; null if it passed. */
 export const shortcomingOf = (report: Report): string | null => {
-  const failed = idsOf(report.requirements.filter(isFailure))
+  const failures = report.requirements.filter(isFailure)
+  const roots = failures.filter(({ under }) => under === null)
+  const followers = failures.length - roots.length
+  const failed = `${idsOf(roots)}${followers === 0 ? "" : ` (and ${followers} that probably ${followers === 1 ? "follows" : "follow"})`}`
   switch (exitCodeOf(report)) {
     case exitCodes.passed:
       return null
