@@ -12,7 +12,7 @@
  * any settled state ──► pending   by a resend, or by a probe of a disabled integration (an acknowledgement enables it)
  * ```
  *
- * `docs/architecture.md` shows the complete diagram. `delivery/Transitions.ts` defines each transition.
+ * `delivery/Transitions.ts` defines each transition.
  */
 import { Schema } from "effect"
 import type { Event } from "./Event.ts"

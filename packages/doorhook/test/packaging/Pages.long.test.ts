@@ -203,7 +203,8 @@ const startWorld = Effect.gen(function* () {
     const added = yield* runHere(["clients", "add", "--name", "A", "--redirect-uri", redirect, "--json"], env)
     const values: ReadonlyArray<readonly [RegExp, string]> = [
       [/http:\/\/(127\.0\.0\.1|localhost|10\.0\.0\.5):4000/g, url],
-      [/127\.0\.0\.1:9000/g, `127.0.0.1:${script.includes("--spawn") ? ownPort : suitePort}`],
+      [/127\.0\.0\.1:(9000|8080)/g, `127.0.0.1:${script.includes("--spawn") ? ownPort : suitePort}`],
+      [/PORT=9000/g, `PORT=${ownPort}`],
       [/THE_CODE/g, yield* freshCode],
       [/THE_ACCESS_TOKEN/g, access_token],
       [/THE_REFRESH_TOKEN/g, refresh_token ?? ""],
