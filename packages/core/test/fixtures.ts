@@ -37,6 +37,7 @@ export const makeIntegration = (overrides: Partial<Integration> = {}): Integrati
   ],
   name: null,
   description: null,
+  detail: "full",
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") },

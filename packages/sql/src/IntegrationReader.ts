@@ -11,6 +11,7 @@ import {
   decodePrevious,
   integrationColumns,
   isClientId,
+  isDetail,
   isDisabledReason,
   isId,
   isStatus,
@@ -95,8 +96,8 @@ const explain = Schema.decodeUnknownEffect(
 
 /** Checks the columns by hand, which is several times faster than the schema. */
 const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Read<Integration> => {
-  const { created_at, created_by_client, created_by_user, description, disabled_reason, id, integrator } = row
-  const { method, name, status, updated_at, url, version } = row
+  const { created_at, created_by_client, created_by_user, description, detail, disabled_reason, id } = row
+  const { integrator, method, name, status, updated_at, url, version } = row
   const scope = scopeOf(row)
   const bound = bindingsOf(row)
   const overridden = overridesOf(row)
@@ -107,6 +108,7 @@ const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Rea
     integrator === "webhook" &&
     Predicate.isString(url) &&
     method === "post" &&
+    isDetail(detail) &&
     isStatus(status) &&
     isDisabledReason(disabled_reason) &&
     isUserId(created_by_user) &&
@@ -122,6 +124,7 @@ const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Rea
         bindings: bound,
         name,
         description,
+        detail,
         status,
         disabled_reason,
         created_by: { user_id: created_by_user, client_id: created_by_client },

@@ -8,6 +8,7 @@ import {
   BuildingId,
   ClientId,
   DeliveryOverrides,
+  Detail,
   DisabledReason,
   Integration,
   IntegrationId,
@@ -29,6 +30,7 @@ export interface IntegrationRow {
   readonly bindings: string
   readonly name: string | null
   readonly description: string | null
+  readonly detail: string
   readonly status: string
   readonly disabled_reason: string | null
   readonly created_by_user: string
@@ -59,6 +61,7 @@ export const rowFrom = (column: (name: keyof IntegrationRow) => unknown): Integr
   bindings: String(column("bindings")),
   name: textOrNull(column("name")),
   description: textOrNull(column("description")),
+  detail: String(column("detail")),
   status: String(column("status")),
   disabled_reason: textOrNull(column("disabled_reason")),
   created_by_user: String(column("created_by_user")),
@@ -142,6 +145,7 @@ export const integrationColumns = [
   "bindings",
   "name",
   "description",
+  "detail",
   "status",
   "disabled_reason",
   "created_by_user",
@@ -169,6 +173,7 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     bindings: encodeBindings(integration.bindings),
     name: integration.name,
     description: integration.description,
+    detail: integration.detail,
     status: integration.status,
     disabled_reason: integration.disabled_reason,
     created_by_user: integration.created_by.user_id,
@@ -214,6 +219,7 @@ export const isId = (value: unknown): value is IntegrationId => isPositive(value
 export const isUserId = Schema.is(UserId)
 export const isClientId = Schema.is(ClientId)
 export const isStatus = (value: unknown): value is Integration["status"] => value === "enabled" || value === "disabled"
+export const isDetail = Schema.is(Detail)
 const isReason = Schema.is(DisabledReason)
 export const isDisabledReason = (value: unknown): value is DisabledReason | null => value === null || isReason(value)
 

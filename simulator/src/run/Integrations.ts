@@ -80,6 +80,7 @@ export const integrationOf = (
   bindings: bindAll(builtInTable),
   name: null,
   description: null,
+  detail: "full",
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("simulator"), client_id: ClientId.make("simulator") },

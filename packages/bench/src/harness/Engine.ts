@@ -99,6 +99,7 @@ export const createIntegration = (building: number, port: number, host = "127.0.
       bindings: bindAll(builtInTable),
       name: null,
       description: null,
+      detail: "full",
       status: "enabled",
       disabled_reason: null,
       created_by: { user_id: UserId.make("admin"), client_id: ClientId.make("c1") },

@@ -22,6 +22,8 @@ import { judge } from "./Acknowledgement.ts"
 import type { AllowList } from "../model/AddressPolicy.ts"
 import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from "./DeliveryPolicy.ts"
 import { headersOf } from "./DeliveryRequest.ts"
+import { makeViews } from "./EventViews.ts"
+import type { Views } from "./EventViews.ts"
 import { placeOf } from "./Redirect.ts"
 import { expiryOf, isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "./Settlements.ts"
@@ -101,6 +103,7 @@ interface SenderParts {
   readonly random: typeof Random.Random.Service
   readonly run: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
   readonly turns: Scheduler.SchedulerDispatcher
+  readonly views: Views
 }
 
 export class Sender {
@@ -113,6 +116,7 @@ export class Sender {
   readonly #random: typeof Random.Random.Service
   readonly #run: SenderParts["run"]
   readonly #turns: Scheduler.SchedulerDispatcher
+  readonly #views: Views
   readonly #inFlight = new Set<InFlight>()
   /** Open while no delivery is in flight. */
   readonly #isIdle = Latch.makeUnsafe(true)
@@ -134,6 +138,7 @@ export class Sender {
     this.#random = parts.random
     this.#run = parts.run
     this.#turns = parts.turns
+    this.#views = parts.views
   }
 
   /** Makes a sender for the deliveries that a worker holds. Its timer ends with the scope. */
@@ -152,7 +157,8 @@ export class Sender {
       access: yield* AccessCheck.make,
       random: yield* Random.Random,
       run: Effect.runForkWith(yield* Effect.context<never>()),
-      turns: (yield* Scheduler.Scheduler).makeDispatcher()
+      turns: (yield* Scheduler.Scheduler).makeDispatcher(),
+      views: yield* makeViews
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => sender.#stopResuming()))
     return sender
@@ -342,7 +348,7 @@ export class Sender {
   #sign(flight: InFlight, startedAt: number): void {
     const { delivery } = flight
     const { event } = delivery
-    const body = bodyOf(event)
+    const body = bodyOf(this.#views.ofIntegration(delivery.integration, event))
     const identity = {
       id: event.id,
       attempt: delivery.attempts + 1,

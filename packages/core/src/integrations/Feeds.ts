@@ -5,7 +5,8 @@
  */
 import { Clock, Context, Effect, Latch, Layer, Schema } from "effect"
 import type { Delivery } from "../model/Delivery.ts"
-import type { Event } from "../model/Event.ts"
+import { makeViews } from "../delivery/EventViews.ts"
+import type { SeenEvent } from "../delivery/EventViews.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
@@ -13,6 +14,7 @@ import type { FeedPart, FeedPlace, FeedSource } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
@@ -48,7 +50,7 @@ export interface FeedGap {
 
 export interface FeedEntry {
   readonly position: number
-  readonly event: Event
+  readonly event: SeenEvent
   /** Null in the feed of a building or tenant. */
   readonly delivery: Delivery | null
 }
@@ -102,8 +104,16 @@ export class Feeds extends Context.Service<
       start: FeedStart,
       types?: ReadonlyArray<ResourceType>
     ) => Effect.Effect<{ readonly cursor: FeedCursor; readonly gap: FeedGap | null }, StoreError | CursorBeyondEnd>
-    /** Reads at most `limit` items after a cursor, oldest first. Checks no right. */
-    readonly readAfter: (feed: Feed, cursor: FeedCursor, limits: Limits) => Effect.Effect<FeedPage, StoreError>
+    /**
+     * Reads at most `limit` items after a cursor, oldest first, with as much of the events as the client may get. Checks no
+     * right.
+     */
+    readonly readAfter: (
+      actor: Actor,
+      feed: Feed,
+      cursor: FeedCursor,
+      limits: Limits
+    ) => Effect.Effect<FeedPage, StoreError>
     /** Checks the user's right, and reads the next page of a feed. */
     readonly next: (actor: Actor, feed: Feed, cursor: FeedCursor, limits: Limits) => Effect.Effect<FeedPage, ReadError>
     /**
@@ -118,10 +128,16 @@ export class Feeds extends Context.Service<
     ) => Effect.Effect<FirstPage, ReadError | CursorBeyondEnd>
   }
 >()("@doorhook/core/integrations/Feeds") {
-  static readonly layer: Layer.Layer<Feeds, never, Integrations | Directory | DeliveryStore | FeedHub> = Layer.effect(
+  static readonly layer: Layer.Layer<
+    Feeds,
+    never,
+    Integrations | IntegrationStore | Directory | DeliveryStore | FeedHub
+  > = Layer.effect(
     Feeds,
     Effect.gen(function* () {
       const integrations = yield* Integrations
+      const stored = yield* IntegrationStore
+      const views = yield* makeViews
       const directory = yield* Directory
       const store = yield* DeliveryStore
       const hub = yield* FeedHub
@@ -147,28 +163,43 @@ export class Feeds extends Context.Service<
         )
       }
 
-      const readAfter = Effect.fnUntraced(function* (feed: Feed, cursor: FeedCursor, limits: Limits) {
+      /** Reduces the events of a page to what the client may get. */
+      const seenBy = Effect.fnUntraced(function* ({ client_id }: Actor, { integration, scope }: Feed, page: FeedPage) {
+        if (page.items.length === 0) return page
+        const owner = integration === null ? null : yield* stored.find(integration)
+        const seen = ({ event }: FeedEntry) =>
+          owner === null ? views.ofClient(client_id, scope, event) : views.ofIntegration(owner, event, client_id)
+        return { ...page, items: page.items.map((entry) => ({ ...entry, event: seen(entry) })) }
+      })
+
+      const readAfter: Feeds["Service"]["readAfter"] = Effect.fnUntraced(function* (actor, feed, cursor, limits) {
         let page = yield* readPart(feed, cursor, limits)
         for (let count = 1; page.items.length === 0 && page.more && count < maxParts; count++)
           page = yield* readPart(feed, page.cursor, limits)
-        return page
+        return yield* seenBy(actor, feed, page)
       })
 
       const next: Feeds["Service"]["next"] = (actor, feed, cursor, limits) =>
-        Effect.andThen(authorize(actor, feed), readAfter(feed, cursor, limits))
+        Effect.andThen(authorize(actor, feed), readAfter(actor, feed, cursor, limits))
 
-      const waitFor = Effect.fnUntraced(function* (feed: Feed, page: FeedPage, limits: Limits, wait: number) {
+      const waitFor = Effect.fnUntraced(function* (
+        actor: Actor,
+        feed: Feed,
+        page: FeedPage,
+        limits: Limits,
+        wait: number
+      ) {
         const news = Latch.makeUnsafe(false)
         const clock = yield* Clock.Clock
         const end = clock.currentTimeMillisUnsafe() + wait
         const follow = Effect.fnUntraced(function* () {
-          let found = yield* readAfter(feed, page.cursor, limits)
+          let found = yield* readAfter(actor, feed, page.cursor, limits)
           while (found.items.length === 0 && !hub.isClosed()) {
             const left = end - clock.currentTimeMillisUnsafe()
             if (left <= 0) break
             yield* Effect.timeoutOption(news.await, left)
             news.closeUnsafe()
-            found = yield* readAfter(feed, found.cursor, limits)
+            found = yield* readAfter(actor, feed, found.cursor, limits)
           }
           return found
         })
@@ -182,10 +213,10 @@ export class Feeds extends Context.Service<
       const read: Feeds["Service"]["read"] = Effect.fnUntraced(function* (actor, feed, start, { wait = 0, ...limits }) {
         yield* authorize(actor, feed)
         const { cursor, gap } = yield* locate(feed, start, limits.types)
-        const page = yield* readAfter(feed, cursor, limits)
+        const page = yield* readAfter(actor, feed, cursor, limits)
         const isEmpty = page.items.length === 0 && gap === null && !page.more
         if (!isEmpty || wait === 0) return { ...page, gap }
-        const found = yield* waitFor(feed, page, limits, wait)
+        const found = yield* waitFor(actor, feed, page, limits, wait)
         // The right may have ended during the wait.
         yield* authorize(actor, feed)
         return { ...found, gap }

@@ -5,6 +5,7 @@
 import { Array, Context, Effect, Layer, Predicate, Redacted, Result, Schema } from "effect"
 import * as Signature from "../delivery/Signature.ts"
 import type { DeliverySettings } from "../delivery/DeliverySettings.ts"
+import type { Detail } from "../model/Detail.ts"
 import { ClientId, HostBuildingId, HostTenantId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
 import { ownPages, scopeText } from "../model/Integration.ts"
@@ -39,6 +40,7 @@ const Wanted = Schema.Struct({
   bindings: Schema.optional(Schema.Unknown),
   name: Schema.optional(Schema.Unknown),
   description: Schema.optional(Schema.Unknown),
+  detail: Schema.optional(Schema.Unknown),
   status: Schema.optional(Schema.Unknown),
   /** Default: generated. */
   secret: Schema.optional(Secret)
@@ -55,6 +57,8 @@ export interface WantedIntegration {
   readonly bindings: Integration["bindings"]
   readonly name?: string | null | undefined
   readonly description?: string | null | undefined
+  /** Default: the most that the client may get. */
+  readonly detail?: Detail | undefined
   readonly status?: Integration["status"] | undefined
   readonly secret?: string | undefined
 }
@@ -104,9 +108,9 @@ const scopeOf = ({ building, tenant }: typeof Wanted.Type): Result.Result<Scope,
 
 /** Returns the members of a wanted integration as a document of `/v4`. */
 const documentOf = (wanted: Readonly<Record<PropertyKey, unknown>>) => {
-  const { bindings, description, name, status, url } = wanted
+  const { bindings, description, detail, name, status, url } = wanted
   const configuration = { url, method: "post" }
-  const attributes = { integrator: "webhook", configuration, bindings, name, description, status }
+  const attributes = { integrator: "webhook", configuration, bindings, name, description, detail, status }
   return { data: { type: integrationType, attributes } }
 }
 
@@ -180,7 +184,8 @@ export class HostIntegrations extends Context.Service<
         const wanted = Result.mapError(decode(value), (error) => Array.map(schemaProblems(error), ofMissing))
         const owned = Result.all({ wanted, scope: Result.flatMap(wanted, scopeOf) })
         const document = documentOf(value)
-        const flaws = yield* readInput(importer, document, null, readAttributes).pipe(
+        const client = Result.isSuccess(wanted) ? (wanted.success.client ?? null) : null
+        const flaws = yield* readInput(importer, document, null, readAttributes, client).pipe(
           Effect.as([]),
           Effect.catchTag("InvalidInput", ({ problems }) => Effect.succeed(problems.map(ofWanted))),
           Effect.catchTag("DocumentMismatch", Effect.die)
@@ -189,7 +194,7 @@ export class HostIntegrations extends Context.Service<
         const { scope, wanted: given } = owned.success
         const refusal = InvalidInput.of(title, [...(yield* ownerProblems(given, scope)), ...flaws])
         if (refusal !== null) return yield* refusal
-        const { client = null, secret, url, user } = given
+        const { secret, url, user } = given
         return {
           actor: { user_id: user, client_id: client },
           scope,

@@ -6,6 +6,7 @@
  * `method` in any case and a null `resource_id` in a binding.
  */
 import { Array, Predicate, Result, Schema } from "effect"
+import { Detail, details, leastOf } from "../model/Detail.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Binding, Configuration, Integration, IntegrationLabels as Labels } from "../model/Integration.ts"
 import {
@@ -59,6 +60,9 @@ export const IntegrationResource = Schema.Struct({
   attributes: Schema.Struct({
     ...IntegrationAttributes.fields,
     ...IntegrationLabels.fields,
+    detail: Detail.annotate({
+      description: "`full`, `redacted` (personal members of the data are null) or `thin` (only an id and a link)."
+    }),
     status: Schema.Literals(["enabled", "disabled"]),
     disabled_reason: Schema.NullOr(DisabledReason),
     /** ISO 8601 in UTC, like `updated_at`. */
@@ -88,6 +92,7 @@ export const resourceOf = (integration: Integration, self: string): IntegrationR
       bindings: integration.bindings,
       name: integration.name,
       description: integration.description,
+      detail: integration.detail,
       status: integration.status,
       disabled_reason: integration.disabled_reason,
       created_at: isoOf(integration.created_at),
@@ -132,10 +137,13 @@ export interface ReadContext {
   readonly types: ResourceTypeTable
   /** Other names that clients may use for resource types. */
   readonly aliases: Readonly<Record<string, ResourceType>>
+  /** Returns the most detail that is allowed for some bindings; without bindings, for those of the existing integration. */
+  readonly mostDetail: (bindings?: ReadonlyArray<Binding>) => Detail
 }
 
 /** Members of a POST or PUT: all attributes, and optional others. */
 export interface IntegrationInput extends IntegrationAttributes, Partial<Labels> {
+  readonly detail?: Detail
   readonly status?: Integration["status"]
 }
 
@@ -144,6 +152,7 @@ export interface IntegrationPatch extends Partial<Labels> {
   readonly integrator?: IntegrationAttributes["integrator"]
   readonly configuration?: Partial<Configuration>
   readonly bindings?: ReadonlyArray<Binding>
+  readonly detail?: Detail
   readonly status?: Integration["status"]
 }
 
@@ -239,6 +248,15 @@ const wordMember = <Word extends string>(
 const readIntegrator = (attributes: Members) => wordMember(attributes, attributesPointer, "integrator", ["webhook"])
 
 const readStatus = (attributes: Members) => wordMember(attributes, attributesPointer, "status", ["enabled", "disabled"])
+
+/** Reads the detail, which the host may limit. */
+const readDetail = (attributes: Members, bindings: Read<ReadonlyArray<Binding> | undefined>, context: ReadContext) =>
+  Result.flatMap(wordMember(attributes, attributesPointer, "detail", details), (detail) => {
+    const most = Result.isFailure(bindings) ? "full" : context.mostDetail(bindings.success)
+    return leastOf(detail, most) === detail
+      ? Result.succeed(detail)
+      : saidProblem(`${attributesPointer}/detail`, "inclusion", "Value not allowed", say("detail_too_much", { most }))
+  })
 
 /**
  * Reads a text that describes the integration to people; undefined keeps the current one. Null or a blank text removes
@@ -352,20 +370,26 @@ const readType = (data: Members): Read<unknown> =>
 /** Reads the document of a POST or PUT, in which only the labels and the status are optional. */
 export const readAttributes = (document: unknown, context: ReadContext): Read<IntegrationInput> =>
   Result.flatMap(readData(document), (data) => {
-    const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) =>
-      combine({
+    const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) => {
+      const bindings = readBindings(members, context)
+      return combine({
         integrator: readIntegrator(members),
         configuration: readConfiguration(members, context),
-        bindings: readBindings(members, context),
+        bindings,
         labels: readLabels(members),
+        detail: optional(members["detail"], () => readDetail(members, bindings, context)),
         status: optional(members["status"], () => readStatus(members))
       })
+    })
+    return Result.map(
+      combine({ type: readType(data), attributes }),
+      ({ attributes: { detail, labels, status, ...all } }) => ({
+        ...all,
+        ...labels,
+        ...(detail !== undefined && { detail }),
+        ...(status !== undefined && { status })
+      })
     )
-    return Result.map(combine({ type: readType(data), attributes }), ({ attributes: { labels, status, ...all } }) => ({
-      ...all,
-      ...labels,
-      ...(status !== undefined && { status })
-    }))
   })
 
 /** Reads the document of a PATCH. Every member is optional. */
@@ -373,19 +397,23 @@ export const readChanges = (document: unknown, context: ReadContext): Read<Integ
   Result.flatMap(readData(document), (data) => {
     const changes = Result.flatMap(
       optional(data["attributes"], () => objectMember(data, "/data", "attributes")),
-      (members = {}) =>
-        combine({
+      (members = {}) => {
+        const bindings = optional(members["bindings"], () => readBindings(members, context))
+        return combine({
           integrator: optional(members["integrator"], () => readIntegrator(members)),
           configuration: optional(members["configuration"], () => readConfigurationChanges(members, context)),
-          bindings: optional(members["bindings"], () => readBindings(members, context)),
+          bindings,
           labels: readLabels(members),
+          detail: optional(members["detail"], () => readDetail(members, bindings, context)),
           status: optional(members["status"], () => readStatus(members))
         })
+      }
     )
     return Result.map(
       combine({ type: readType(data), changes }),
-      ({ changes: { integrator, configuration, bindings, labels, status } }) => ({
+      ({ changes: { integrator, configuration, bindings, detail, labels, status } }) => ({
         ...labels,
+        ...(detail !== undefined && { detail }),
         ...(integrator !== undefined && { integrator }),
         ...(configuration !== undefined && { configuration }),
         ...(bindings !== undefined && { bindings }),

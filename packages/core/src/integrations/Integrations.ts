@@ -8,10 +8,12 @@
 import { Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
+import { leastOf, MaxDetail, mostFor } from "../model/Detail.ts"
+import type { Detail } from "../model/Detail.ts"
 import type { ClientId, UserId } from "../model/Ids.ts"
 import { IntegrationId } from "../model/Ids.ts"
 import type { Integration, SigningSecret } from "../model/Integration.ts"
-import { ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
+import { creatingClient, ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
@@ -189,11 +191,13 @@ export class Integrations extends Context.Service<
       const newSecret = Effect.provideService(Signature.generateSecret, Crypto, yield* Crypto)
       const { authorize, find, locate } = makeAccess(yield* Directory, store, clientIsolation)
       const readInput = yield* makeInputReader
+      const maxDetail = yield* MaxDetail
       const create = makeCreate(yield* IdempotencyStore, yield* Crypto, store, {
         find,
         newSecret,
         now,
         limit: integrationsPerScope ?? undefined,
+        maxDetail,
         read: (actor, document) => readInput(actor, document, null, readAttributes)
       })
 
@@ -209,7 +213,10 @@ export class Integrations extends Context.Service<
         yield* authorize(actor, scope)
         const findExpected = () => requireVersion(find(actor, scope, id), expected)
         const input = yield* readInput(actor, document, yield* findExpected(), reader)
-        return yield* changeStored({ store, dispatcher, now }, findExpected, (current) => apply(current, input))
+        return yield* changeStored({ store, dispatcher, now }, findExpected, (current) => {
+          const changed = apply(current, input)
+          return { ...changed, detail: leastOf(changed.detail, mostOf(maxDetail, actor, changed)) }
+        })
       })
 
       const rotateSecret: Integrations["Service"]["rotateSecret"] = Effect.fnUntraced(
@@ -339,12 +346,24 @@ const requireVersion = <A extends IntegrationRef, E>(
       : Exit.fail(new VersionConflict({ id: integration.id }))
   )
 
+/**
+ * Returns the most detail that an integration may have after a change: what its client may get, and what the client that
+ * changes it may get, because a change can lead the events to another receiver.
+ */
+const mostOf = (max: MaxDetail, actor: Actor, integration: Pick<Integration, "bindings" | "created_by">): Detail =>
+  mostFor(
+    max,
+    [creatingClient(integration), ...(actor.client_id === null ? [] : [actor.client_id])],
+    integration.bindings
+  )
+
 /** Reads clients' documents and checks the addresses of their URLs. */
 export const makeInputReader = Effect.gen(function* () {
   const resolver = yield* NameResolver
   const settings = yield* DeliverySettings
   const types = yield* ResourceTypes
   const aliases = yield* ResourceTypeAliases
+  const maxDetail = yield* MaxDetail
 
   /** Returns the problem with the addresses that a URL's host name resolves to now; null if there is none. */
   const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: string) {
@@ -357,13 +376,18 @@ export const makeInputReader = Effect.gen(function* () {
     return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
   })
 
-  /** Reads a document for an existing integration, or for a new one (null). */
+  /** Reads a document for an existing integration, or for a new one (null) that belongs to `client`. */
   return Effect.fnUntraced(function* <A>(
     actor: Actor,
     document: unknown,
     integration: Integration | null,
-    reader: DocumentReader<A>
+    reader: DocumentReader<A>,
+    client = actor.client_id
   ) {
+    const mostDetail = (bindings = integration?.bindings ?? []) =>
+      integration === null
+        ? mostFor(maxDetail, [client], bindings)
+        : mostOf(maxDetail, actor, { ...integration, bindings })
     const reason = mismatchOf(document, integration?.id ?? null)
     if (reason !== null) return yield* new DocumentMismatch({ reason })
     const url = candidateUrl(document)
@@ -371,7 +395,7 @@ export const makeInputReader = Effect.gen(function* () {
     const readWith = (urlProblem: UrlPolicy.UrlProblem | null) =>
       Effect.fromResult(
         Result.mapError(
-          reader(document, { urlProblem, types, aliases }),
+          reader(document, { urlProblem, types, aliases, mostDetail }),
           (problems) => new InvalidInput({ title: "Invalid integration", problems })
         )
       )
@@ -404,6 +428,7 @@ const makeCreate = <E>(
   {
     find,
     limit,
+    maxDetail,
     newSecret,
     now,
     read
@@ -414,6 +439,7 @@ const makeCreate = <E>(
       id: IntegrationId
     ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
+    readonly maxDetail: MaxDetail
     readonly newSecret: Effect.Effect<Integration["signing_secret"]>
     readonly now: () => number
     readonly read: (actor: Actor, document: unknown) => Effect.Effect<IntegrationInput, E>
@@ -429,13 +455,15 @@ const makeCreate = <E>(
     request: IdempotentRequest | null,
     secret?: SigningSecret
   ) {
-    const { status = "enabled", name = null, description = null, ...attributes } = yield* read(actor, document)
+    const input = yield* read(actor, document)
+    const { status = "enabled", name = null, description = null, ...attributes } = input
     const signing_secret = secret ?? (yield* newSecret)
     const at = now()
     const fields: NewIntegration = {
       ...attributes,
       name,
       description,
+      detail: input.detail ?? mostFor(maxDetail, [actor.client_id], input.bindings),
       scope,
       status,
       disabled_reason: status === "disabled" ? "manual" : null,

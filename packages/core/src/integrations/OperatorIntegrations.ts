@@ -5,8 +5,9 @@ import { Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacte
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import { Detail, leastOf, MaxDetail, mostFor } from "../model/Detail.ts"
 import type { DeliveryOverrides, Integration } from "../model/Integration.ts"
-import { withStatus } from "../model/Integration.ts"
+import { creatingClient, withStatus } from "../model/Integration.ts"
 import type { ResourceTypeTable } from "../model/ResourceType.ts"
 import { namesIn } from "../model/ResourceType.ts"
 import type { Problem } from "../model/InvalidInput.ts"
@@ -63,6 +64,7 @@ export const OverridesDocument = Schema.Struct({
 /** A change by the operator. `overrides` replaces all earlier overrides. */
 export const IntegrationSwitches = Schema.Struct({
   status: Schema.optionalKey(Schema.Literals(["enabled", "disabled"])),
+  detail: Schema.optionalKey(Detail),
   overrides: Schema.optionalKey(OverridesDocument)
 })
 export type IntegrationSwitches = typeof IntegrationSwitches.Type
@@ -89,8 +91,8 @@ export class OperatorIntegrations extends Context.Service<
     readonly list: IntegrationStore["Service"]["listAll"]
     readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
     /**
-     * Enables or disables an integration, or replaces its overrides. Fails if an event's lifetime would end before the
-     * first retry.
+     * Enables or disables an integration, or changes its detail or replaces its overrides. Fails if an event's lifetime
+     * would end before the first retry, or if the integration's client may not get that much detail.
      */
     readonly set: (
       id: IntegrationId,
@@ -115,6 +117,7 @@ export class OperatorIntegrations extends Context.Service<
       const { retry } = yield* DeliverySettings
       const dispatcher = yield* Dispatcher
       const wake = yield* WakeSignal
+      const maxDetail = yield* MaxDetail
       const now = yield* storeTime
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
@@ -123,9 +126,14 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        // Only headers need the current overrides, because a hidden value means that the stored value is kept.
-        const before = switches.overrides?.headers === undefined ? {} : (yield* show(id)).integration.overrides
-        const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
+        const needsCurrent = switches.overrides?.headers !== undefined || switches.detail !== undefined
+        const before = needsCurrent ? (yield* show(id)).integration : null
+        const invalid = InvalidInput.of(title, [
+          ...problemsOf(switches, retry),
+          // A hidden value means that the stored value is kept.
+          ...headerProblems(switches, before?.overrides ?? {}),
+          ...detailProblems(switches, before, maxDetail)
+        ])
         if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
         yield* changeStored({ store, dispatcher, now }, find, (current) => applySwitches(current, switches))
@@ -164,6 +172,18 @@ const problemsOf = (
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 
+/** Returns the problem with the detail of a change, if the integration's client may not get it. */
+const detailProblems = (
+  { detail }: IntegrationSwitches,
+  before: Integration | null,
+  max: MaxDetail
+): ReadonlyArray<Problem> => {
+  if (detail === undefined || before === null) return []
+  const most = mostFor(max, [creatingClient(before)], before.bindings)
+  const said = say("detail_too_much", { most })
+  return leastOf(detail, most) === detail ? [] : [{ pointer: "/detail", detail: english(said), said }]
+}
+
 /** Returns problems with the headers of a change, given the current overrides. */
 const headerProblems = (
   { overrides: { headers = {} } = {} }: IntegrationSwitches,
@@ -198,8 +218,9 @@ const overridesIn = (
   })
 })
 
-const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
+const applySwitches = (current: Integration, { detail, overrides, status }: IntegrationSwitches): Integration => ({
   ...current,
+  ...(detail !== undefined && { detail }),
   ...(overrides !== undefined && { overrides: overridesIn(overrides, current.overrides) }),
   ...(status !== undefined && withStatus(current, status))
 })

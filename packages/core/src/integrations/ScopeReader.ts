@@ -2,14 +2,21 @@
  * A user's read access to buildings and tenants, and to the events published there.
  */
 import { Context, Effect, Layer, Schema } from "effect"
+import type { SeenEvent } from "../delivery/EventViews.ts"
+import { makeViews } from "../delivery/EventViews.ts"
+import type { Event } from "../model/Event.ts"
 import type { BuildingId } from "../model/Ids.ts"
+import { EventId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
+import { scopeSees } from "../model/Matcher.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import type { EventPage, EventPart, EventPlace } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
+import { isDirect } from "../publish/DirectEvent.ts"
 import type { Actor } from "./Integrations.ts"
 import { ScopeNotFound } from "./Integrations.ts"
 
@@ -40,6 +47,13 @@ export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep"
   }
 }
 
+/** The event does not exist, or does not concern the building or tenant. */
+export class EventNotFound extends Schema.TaggedError<EventNotFound>()("EventNotFound", { id: EventId }) {
+  override get message(): string {
+    return `There is no event ${this.id} here. Events are deleted after the retention time.`
+  }
+}
+
 export class ScopeReader extends Context.Service<
   ScopeReader,
   {
@@ -63,6 +77,12 @@ export class ScopeReader extends Context.Service<
       resource_type: ResourceType,
       range: EventRange
     ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
+    /** Returns one event of a building or tenant, as the client may see it. */
+    readonly event: (
+      actor: Actor,
+      scope: Scope,
+      id: EventId
+    ) => Effect.Effect<SeenEvent, ScopeNotFound | EventNotFound | StoreError | DirectoryError>
     /** Continues a page at the `next` of its previous part. */
     readonly eventsFrom: (
       actor: Actor,
@@ -72,16 +92,28 @@ export class ScopeReader extends Context.Service<
     ) => Effect.Effect<EventPart, ScopeNotFound | StoreError | DirectoryError>
   }
 >()("@doorhook/core/integrations/ScopeReader") {
-  static readonly layer: Layer.Layer<ScopeReader, never, Directory | DeliveryStore> = Layer.effect(
+  static readonly layer: Layer.Layer<ScopeReader, never, Directory | DeliveryStore | IntegrationStore> = Layer.effect(
     ScopeReader,
     Effect.gen(function* () {
       const directory = yield* Directory
       const store = yield* DeliveryStore
+      const integrations = yield* IntegrationStore
+      const views = yield* makeViews
       const { hasBuilding = () => Effect.succeed(true) } = directory
 
       const checkRight = Effect.fnUntraced(function* ({ user_id }: Actor, scope: Scope) {
         if (!(yield* hasRight(directory, user_id, scope))) return yield* new ScopeNotFound({ scope })
       })
+
+      /** Whether a direct event, like a test event, was sent to an integration of the scope. */
+      const wasSentTo = Effect.fnUntraced(function* (scope: Scope, event_id: EventId) {
+        const [delivery] = yield* store.list({ event_id, limit: 1 })
+        const owner = delivery === undefined ? null : yield* integrations.findRef(delivery.integration_id)
+        return owner !== null && owner.scope.type === scope.type && owner.scope.id === scope.id
+      })
+
+      const seen = (actor: Actor, scope: Scope, items: ReadonlyArray<Event>) =>
+        items.map((event) => views.ofClient(actor.client_id, scope, event))
 
       return ScopeReader.of({
         buildings: ({ user_id }) => directory.buildings(user_id),
@@ -107,18 +139,28 @@ export class ScopeReader extends Context.Service<
         events: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
           yield* checkRight(actor, scope)
           if (range.offset >= countedEvents) return yield* new PageTooDeep({ offset: range.offset })
-          return yield* store.events({
+          const page = yield* store.events({
             scope,
             resource_type,
             ...range,
             maxBytes: partBytes,
             countUpTo: countedEvents
           })
+          return { ...page, items: seen(actor, scope, page.items) }
+        }),
+
+        event: Effect.fnUntraced(function* (actor, scope, id) {
+          yield* checkRight(actor, scope)
+          const event = yield* store.findEvent(id)
+          const isSeen = event !== null && (isDirect(event) ? yield* wasSentTo(scope, id) : scopeSees(scope, event))
+          if (event === null || !isSeen) return yield* new EventNotFound({ id })
+          return views.ofClient(actor.client_id, scope, event)
         }),
 
         eventsFrom: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
           yield* checkRight(actor, scope)
-          return yield* store.eventsFrom({ scope, resource_type, ...range, maxBytes: partBytes })
+          const part = yield* store.eventsFrom({ scope, resource_type, ...range, maxBytes: partBytes })
+          return { ...part, items: seen(actor, scope, part.items) }
         })
       })
     })

@@ -33,8 +33,16 @@ export const Event = Schema.Struct({
 export type Event = typeof Event.Type
 
 /**
- * Returns the body of every delivery of an event (interface document, section 2.3). It has exactly the members below,
- * with `data` as published. The bytes are the same for all attempts and integrations.
+ * Returns the body of a delivery of an event (interface document, section 2.3). It has exactly the members below, with
+ * `data` as published or reduced. The bytes are the same for all attempts and for all integrations that get the same
+ * detail. `self` is the URL of the event, if `data` has only an id.
  */
-export const bodyOf = (event: Pick<Event, "resource_type" | "action" | "data">): string =>
-  `{"event":{"resource_type":"${event.resource_type}","action":"${event.action}","data":${event.data}}}`
+export const bodyOf = ({
+  action,
+  data,
+  resource_type,
+  self
+}: Pick<Event, "resource_type" | "action" | "data"> & { readonly self?: string }): string => {
+  const links = self === undefined ? "" : `,"links":{"self":${JSON.stringify(self)}}`
+  return `{"event":{"resource_type":"${resource_type}","action":"${action}","data":${data}}${links}}`
+}

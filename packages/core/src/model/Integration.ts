@@ -3,6 +3,7 @@
  * 2.2).
  */
 import { Schema } from "effect"
+import { Detail } from "./Detail.ts"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
@@ -96,6 +97,7 @@ export const Integration = Schema.Struct({
   scope: Scope,
   ...IntegrationAttributes.fields,
   ...IntegrationLabels.fields,
+  detail: Detail,
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
   /** The client that created the integration, and the user whose right is checked before each attempt. */

@@ -27,8 +27,9 @@ export const fromObjectText = (text: string): Option.Option<JsonText> => {
   }
 }
 
-/** The position of a value in a JSON text. `end` is exclusive. */
-interface Span {
+/** A member of a JSON object, with the position of its value in the text. `end` is exclusive. */
+interface Member {
+  readonly name: unknown
   readonly start: number
   readonly end: number
 }
@@ -66,26 +67,44 @@ const skipValue = (text: string, from: number): number => {
   return at
 }
 
-/**
- * Returns the values of all members with this name in a JSON object, in order. A repeated name has several values. The
- * result is empty if the text is not an object. The text must be valid JSON.
- */
-export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText> => {
-  const found: Array<Span> = []
+/** Returns the members of a JSON object, in order; none if the text is not an object. The text must be valid JSON. */
+const membersIn = (text: string): ReadonlyArray<Member> => {
+  const found: Array<Member> = []
   let at = skipSpace(text, 0)
   if (text[at] !== "{") return []
   at = skipSpace(text, at + 1)
   while (text[at] === '"') {
     const keyEnd = skipString(text, at)
-    const key: unknown = JSON.parse(text.slice(at, keyEnd))
+    const name: unknown = JSON.parse(text.slice(at, keyEnd))
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = skipValue(text, start)
-    if (key === name) found.push({ start, end })
+    found.push({ name, start, end })
     at = skipSpace(text, end)
     if (text[at] !== ",") break
     at = skipSpace(text, at + 1)
   }
-  return found.map(({ start, end }) => JsonText.make(text.slice(start, end)))
+  return found
+}
+
+/**
+ * Returns the values of all members with this name in a JSON object, in order. A repeated name has several values. The
+ * result is empty if the text is not an object. The text must be valid JSON.
+ */
+export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText> =>
+  membersIn(text).flatMap((member) =>
+    member.name === name ? [JsonText.make(text.slice(member.start, member.end))] : []
+  )
+
+/** Replaces the values of the members with these names by null. All other characters stay as they are. */
+export const withNulls = (text: JsonText, names: ReadonlyArray<string>): JsonText => {
+  if (names.length === 0) return text
+  let [kept, from] = ["", 0]
+  for (const { end, name, start } of membersIn(text)) {
+    if (!names.some((one) => one === name)) continue
+    kept += `${text.slice(from, start)}null`
+    from = end
+  }
+  return from === 0 ? text : JsonText.make(kept + text.slice(from))
 }
 
 /**

@@ -154,7 +154,8 @@ export const sentences = {
   missing_changed_later:
     "The integration matches the event now, but did not when the event was published: it was last changed at {time}.",
 
-  // What is wrong with a name or a description
+  // What is wrong with an integration
+  detail_too_much: "The host lets this client get no more than `{most}` of these events.",
   text_too_long: "The text must be at most {most} characters.",
   text_characters: "The text must have no control characters, and no line breaks in a name.",
 

@@ -19,6 +19,9 @@ import { makeEventId } from "./EventIds.ts"
 /** A building id that no host uses, so that lists of access logs don't show direct events. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
+/** Whether an event was sent to one integration without matching. */
+export const isDirect = ({ building_id }: Pick<Event, "building_id">): boolean => building_id === nowhere
+
 /** The event to send. `data` becomes JSON. */
 export interface DirectEvent extends Pick<Event, "resource_type" | "action"> {
   readonly data: object

@@ -39,6 +39,7 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   bindings: [{ resource_type: "access_log", actions: ["create"] }],
   name: null,
   description: null,
+  detail: "full",
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("user"), client_id: ClientId.make("client") },

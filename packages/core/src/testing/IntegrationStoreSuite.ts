@@ -39,6 +39,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         ],
         name: "Concierge \u{1f514} \u00e9",
         description: "First line\nsecond line",
+        detail: "thin",
         status: "disabled",
         disabled_reason: "failing",
         signing_secret: Redacted.make("whsec_/+=aA0"),
@@ -156,6 +157,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         bindings: [{ resource_type: "call", actions: ["create"] }],
         name: "Lobby",
         description: "By the entrance",
+        detail: "redacted",
         signing_secret: Redacted.make("whsec_bmV3"),
         version: 2,
         updated_at: start + 5

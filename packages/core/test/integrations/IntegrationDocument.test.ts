@@ -7,7 +7,12 @@ import { IntegrationId } from "../../src/model/Ids.ts"
 import { builtInTable } from "../../src/model/ResourceType.ts"
 import { say } from "../../src/model/Sentences.ts"
 
-const context: ReadContext = { urlProblem: null, types: builtInTable, aliases: { door_release: "access_log" } }
+const context: ReadContext = {
+  urlProblem: null,
+  types: builtInTable,
+  aliases: { door_release: "access_log" },
+  mostDetail: () => "full"
+}
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -60,6 +60,25 @@ describe("JsonText", () => {
     ])
   })
 
+  it("replaces the values of named members by null, and changes nothing else", () => {
+    const name = fc.constantFrom("name", "n\\u0061me", "image", "id", "names")
+    const members = fc.array(fc.tuple(name, jsonText), { maxLength: 5 })
+    fc.assert(
+      fc.property(members, (all) => {
+        const write = (replaced: boolean) =>
+          `{ ${all
+            .map(([key, value]) => {
+              const isNamed = replaced && ["name", "image"].includes(JSON.parse(`"${key}"`))
+              return `"${key}" : ${isNamed ? value.replace(value.trim(), () => "null") : value}`
+            })
+            .join(" ,")} }`
+        const text = JsonText.JsonText.make(write(false))
+        assert.strictEqual(JsonText.withNulls(text, ["name", "image"]), write(true))
+        assert.strictEqual(JsonText.withNulls(text, []), text)
+      })
+    )
+  })
+
   it("accepts only objects", () => {
     for (const text of ["[]", "1", '"x"', "{", "", "null", "{}x"]) {
       assert.isTrue(Option.isNone(JsonText.fromObjectText(text)), text)

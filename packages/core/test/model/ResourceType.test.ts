@@ -142,7 +142,7 @@ describe("declared resource types", () => {
               }
             }
           },
-          { urlProblem: null, types, aliases: {} }
+          { urlProblem: null, types, aliases: {}, mostDetail: () => "full" }
         ),
         {
           onSuccess: ({ bindings: bound }) => bound,

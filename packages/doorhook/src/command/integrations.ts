@@ -1,7 +1,7 @@
 /**
  * `doorhook integrations`: lists integrations, shows which fail, and changes their settings, over the operator API.
  */
-import { CommandFailure, scopeText, statusFilters } from "@doorhook/core"
+import { CommandFailure, details, scopeText, statusFilters } from "@doorhook/core"
 import { Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
@@ -64,6 +64,7 @@ const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
   ...(integration.description === null ? [] : [`description: ${integration.description}`]),
   `of ${scopeText(integration.scope)}, to ${integration.url}`,
   `for ${integration.bindings.map(({ actions, resource_type }) => `${resource_type} (${actions.join(", ")})`).join(", ")}`,
+  `detail: ${integration.detail}`,
   ...(conditionOf(integration) === "" ? [] : [conditionOf(integration)]),
   `set: ${overridesText(integration) || "nothing of its own"}`,
   `created by user ${integration.created_by.user_id}, ${creatorText(integration.created_by)}`,
@@ -143,6 +144,10 @@ const set = Command.make(
       Flag.withDescription("Enable or disable the integration"),
       Flag.optional
     ),
+    detail: Flag.Literals("detail", details).pipe(
+      Flag.withDescription("Data that the receiver gets: all, without personal members, or only an id and a link"),
+      Flag.optional
+    ),
     acknowledge: Flag.Literals("acknowledge", ["200", "2xx"]).pipe(
       Flag.withDescription("Statuses that acknowledge: only 200, or any 2xx"),
       Flag.optional
@@ -187,9 +192,9 @@ const set = Command.make(
     }
     const changesOverrides =
       given.clear || given.retry.length > 0 || given.header.length > 0 || Object.keys(named).length > 0
-    if (!changesOverrides && Option.isNone(given.status)) {
+    if (!changesOverrides && Option.isNone(given.status) && Option.isNone(given.detail)) {
       return yield* CommandFailure.usage(
-        "Nothing to set. Give --status, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
+        "Nothing to set. Give --status, --detail, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
       )
     }
     // The API replaces all overrides, so the overrides to keep are sent again.
@@ -197,6 +202,7 @@ const set = Command.make(
       changesOverrides && !given.clear ? (yield* ask(given, (api) => api.integrations.show(given.id))).overrides : {}
     const change: IntegrationChange = {
       ...Option.match(given.status, { onNone: () => ({}), onSome: (status) => ({ status }) }),
+      ...Option.match(given.detail, { onNone: () => ({}), onSome: (detail) => ({ detail }) }),
       ...(changesOverrides && {
         overrides: {
           ...before,

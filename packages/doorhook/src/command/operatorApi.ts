@@ -203,7 +203,7 @@ const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<=^|\s)\/overrides\/acknowledge/g, "--acknowledge"],
   [/(?<=^|\s)\/redirect_uris(?:\/\d+)?/g, "--redirect-uri"],
   [/(?<=^|\s)\/expires_in/g, "--expires-in"],
-  [/(?<=^|\s)\/(status|name|id|overlap|since)\b/g, "--$1"],
+  [/(?<=^|\s)\/(status|detail|name|id|overlap|since)\b/g, "--$1"],
   [/`integration_id`/g, "--integration"],
   [/^userId(?=: )|(?<=^|\s)\/user_id\b|`user_id`/g, "--user"],
   [/^client(?=: )|(?<=^|\s)\/client_id\b/g, "--client"],

@@ -129,7 +129,8 @@ export const serveCommand = Command.make(
       const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
-      const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
+      const { host = Serving.defaultHost, port = Serving.defaultPort, publicUrl = `http://${host}:${port}` } = config
+      const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared, publicUrl)
       // The service ends when it is stopped, or when the database is lost.
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)

@@ -23,7 +23,7 @@ const longestPause = 30_000
 const longLife = 60_000
 
 /** Runs a worker until it ends, and returns how it ended. An interruption stops the worker gracefully. */
-const runWorker = (args: ReadonlyArray<string>, database: string) =>
+const runWorker = (args: ReadonlyArray<string>, database: string, publicUrl: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
@@ -31,6 +31,7 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
         env: {
           ...process.env,
           [databaseVariable]: database,
+          DOORHOOK_PUBLIC_URL: publicUrl,
           DOORHOOK_LIFELINE: "3",
           DOORHOOK_LIFELINE_SIGNAL: "SIGTERM"
         },
@@ -62,10 +63,10 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
       })
   )
 
-const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, database: string) {
+const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, database: string, publicUrl: string) {
   for (let pause = firstPause; ;) {
     const began = yield* Clock.currentTimeMillis
-    const how = yield* runWorker(args, database)
+    const how = yield* runWorker(args, database, publicUrl)
     if ((yield* Clock.currentTimeMillis) - began >= longLife) pause = firstPause
     yield* Console.error(`${how}; restarting in ${pause} ms`)
     yield* Effect.sleep(pause)
@@ -84,11 +85,19 @@ export const checkShared = (
         "workers: only PostgreSQL can be shared by several processes; give --database postgres://... or leave out workers"
       )
 
-/** Keeps this many workers running. `args` are the service's flags that apply to workers. */
-export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
+/**
+ * Keeps this many workers running. `args` are the service's flags that apply to workers, and `publicUrl` is its address,
+ * for links in webhooks.
+ */
+export const keepWorkers = (
+  count: number,
+  database: string,
+  args: ReadonlyArray<string>,
+  publicUrl: string
+): Effect.Effect<never> =>
   count === 0
     ? Effect.never
     : Effect.all(
-        Array.from({ length: count }, () => keepWorker(args, database)),
+        Array.from({ length: count }, () => keepWorker(args, database, publicUrl)),
         { concurrency: "unbounded", discard: true }
       ).pipe(Effect.andThen(Effect.never))

@@ -2,8 +2,8 @@
  * The whole engine as a layer, for applications written in Effect.
  */
 import type { Directory } from "@doorhook/core"
-import { SettingStore } from "@doorhook/core"
-import { PublicUrl, untracedLayer } from "@doorhook/server"
+import { defaultPublicUrl, SettingStore } from "@doorhook/core"
+import { PublicUrl, serviceUrl, untracedLayer } from "@doorhook/server"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { warnOfReadableSecrets } from "../config/KeySettings.ts"
@@ -12,7 +12,6 @@ import { layer as engineLayer } from "../service/Engine.ts"
 import type { Port } from "../service/Ports.ts"
 import { guardedLoggers } from "../telemetry/Loggers.ts"
 import { Tracing } from "../telemetry/Spans.ts"
-import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
  * Provides all services of doorhook, with the application's directory. `settings` is a value, or an effect that reads
@@ -38,6 +37,7 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         // encryption key.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
           Layer.provideMerge(engine),
+          Layer.provideMerge(serviceUrl),
           Layer.provideMerge(untracedLayer),
           Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
           Layer.provide(

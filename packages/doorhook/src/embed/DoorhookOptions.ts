@@ -10,6 +10,8 @@ import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { DoorhookError } from "../DoorhookError.ts"
+import type { MaxDetailOf } from "./HostDetail.ts"
+import * as HostDetail from "./HostDetail.ts"
 import type { OnNotification } from "./HostListener.ts"
 import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
@@ -27,6 +29,11 @@ export interface DoorhookOptions extends EngineConfig {
    */
   readonly onNotification?: OnNotification | undefined
   /**
+   * The most that a client may get of the data of a resource type: `full`, `redacted` or `thin`. Applies to webhooks and
+   * to everything that the client reads. `client` is null for integrations without a client. Default: `full` for all.
+   */
+  readonly maxDetail?: MaxDetailOf | undefined
+  /**
    * Logger for doorhook's log lines. `console` and pino have this shape. `false` disables logging. Default: the
    * console.
    */
@@ -38,11 +45,8 @@ export interface DoorhookOptions extends EngineConfig {
   readonly telemetry?: boolean | undefined
 }
 
-/** The public URL until it is set or inferred. */
-export const defaultPublicUrl = "http://localhost:4000"
-
 /** Names of the options that are not settings of the engine. */
-const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as const
+const hostOptions = ["directory", "onNotification", "maxDetail", "logger", "telemetry"] as const
 
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
@@ -55,6 +59,7 @@ export const readOptions = (options: unknown): EngineConfig => {
   const problems = [
     ...(isObject ? [] : [`the options must be an object, not ${nameOf(options)}`]),
     ...FunctionDirectory.problemsOf(given["directory"]),
+    ...HostDetail.problemsOf(given["maxDetail"]),
     ...HostListener.problemsOf(given["onNotification"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),

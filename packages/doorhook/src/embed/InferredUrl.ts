@@ -8,7 +8,7 @@
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
 import { isIPv6 } from "node:net"
-import { defaultPublicUrl } from "./DoorhookOptions.ts"
+import { defaultPublicUrl } from "@doorhook/core"
 
 /** The path under which a framework mounted the handler. Express removes it from the URL. */
 const mountOf = (request: IncomingMessage): string =>

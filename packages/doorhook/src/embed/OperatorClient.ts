@@ -171,6 +171,8 @@ export type IntegrationToCreate = {
   readonly name?: string | null | undefined
   /** At most 500 characters. */
   readonly description?: string | null | undefined
+  /** The data that the receiver gets. Default: the most that the client may get (`maxDetail`). */
+  readonly detail?: "full" | "redacted" | "thin" | undefined
   /** Default `enabled`. */
   readonly status?: "enabled" | "disabled" | undefined
   /** The signing secret: `whsec_` and base64 of 24 bytes or more. Default: generated. */
@@ -206,6 +208,8 @@ export type IntegrationImport = ImportDocument
 export interface IntegrationChange {
   /** Whether the integration gets deliveries. */
   readonly status?: "enabled" | "disabled"
+  /** The data that the receiver gets: all, without personal members, or only an id and a link. */
+  readonly detail?: "full" | "redacted" | "thin"
   /** Settings for this integration only. They replace all earlier overrides: `{}` removes them. */
   readonly overrides?: {
     /** Statuses that acknowledge: only 200, or any 2xx. */

@@ -5,6 +5,7 @@ import type { Audience, BuiltInType, NewEvent } from "@doorhook/core"
 import {
   AuthorizationServer,
   AuthorizationSettings,
+  defaultPublicUrl,
   Crypto,
   Deliveries,
   JsonEncoding,
@@ -21,6 +22,7 @@ import {
   OperatorApi,
   OperatorKey,
   PublicUrl,
+  serviceUrl,
   resourceMetadataUrl,
   surface
 } from "@doorhook/server"
@@ -33,9 +35,10 @@ import * as Otlp from "../telemetry/Otlp.ts"
 import { closedError, fromCause } from "../DoorhookError.ts"
 import { optionsOf } from "./Arguments.ts"
 import type { DoorhookOptions } from "./DoorhookOptions.ts"
-import { defaultPublicUrl, readOptions } from "./DoorhookOptions.ts"
+import { readOptions } from "./DoorhookOptions.ts"
 import type { FastifyPlugin } from "./FastifyPlugin.ts"
 import { makeFastifyPlugin } from "./FastifyPlugin.ts"
+import * as HostDetail from "./HostDetail.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import { InferredUrl } from "./InferredUrl.ts"
@@ -190,10 +193,12 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
   // encryption key.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
     Layer.provideMerge(engine),
+    Layer.provideMerge(serviceUrl),
     Layer.provideMerge(
       config.publicUrl === undefined ? Layer.succeed(PublicUrl, learned) : PublicUrl.layer(config.publicUrl)
     ),
     Layer.provide(HostListener.layer(options.onNotification)),
+    Layer.provideMerge(HostDetail.layer(options.maxDetail)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
     Layer.provideMerge(ports),

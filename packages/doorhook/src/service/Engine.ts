@@ -7,6 +7,7 @@ import {
   Clients,
   ClockWatch,
   Deliveries,
+  defaultPublicUrl,
   DeliverySettings,
   Directory,
   Dispatcher,
@@ -23,6 +24,8 @@ import {
   ResourceTypeAliases,
   ResourceTypes,
   serviceKeyLayer,
+  ServiceUrl,
+  SettingStore,
   TestEvents,
   withDeadlines
 } from "@doorhook/core"
@@ -78,9 +81,30 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(NotificationWebhook.layer),
     Layer.provideMerge(Agreement.layer(config)),
+    Layer.provideMerge(serviceUrlLayer(config)),
     Layer.provideMerge(ports)
   )
 }
+
+/** Name of the stored public URL. */
+const urlName = "public_url"
+
+/**
+ * Provides the address for links in webhooks. A process without HTTP uses its setting, or that of the service, which the
+ * service has stored.
+ */
+const serviceUrlLayer = ({ publicUrl }: EngineConfig) =>
+  Layer.effect(
+    ServiceUrl,
+    Effect.gen(function* () {
+      const own = yield* ServiceUrl
+      const store = yield* SettingStore
+      const stored = yield* store.find(urlName)
+      if (own === null) return { url: publicUrl?.replace(/\/+$/, "") ?? stored ?? defaultPublicUrl }
+      if (publicUrl !== undefined && stored !== own.url) yield* store.put(urlName, own.url)
+      return own
+    })
+  )
 
 /**
  * Provides the health settings. Their limits allow for the poll interval, so a dispatcher that polls rarely does not

@@ -3,7 +3,7 @@
  */
 import type { Directory } from "@doorhook/core"
 import { CommandFailure } from "@doorhook/core"
-import { httpDefaults, Listener, PublicUrl, serve } from "@doorhook/server"
+import { httpDefaults, Listener, PublicUrl, serve, serviceUrl } from "@doorhook/server"
 import { Effect, Layer } from "effect"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { headersTimeoutOf } from "../config/ServeConfig.ts"
@@ -12,7 +12,7 @@ import { makeFolder } from "./DatabaseFolder.ts"
 import { layer as engineLayer } from "./Engine.ts"
 
 export const defaultPort = 4_000
-const defaultHost = "127.0.0.1"
+export const defaultHost = "127.0.0.1"
 
 /**
  * Serves until its scope is closed. Then it accepts no more requests, finishes open requests, and drains the engine.
@@ -34,6 +34,7 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
   return serve.pipe(
     Layer.provideMerge(publicUrl),
     Layer.provideMerge(engineLayer(config, directory)),
+    Layer.provideMerge(serviceUrl.pipe(Layer.provide(publicUrl))),
     // The listener starts first, so that no database is created if the port is in use.
     Layer.provide(Layer.effectDiscard(makeFolder(config))),
     Layer.provideMerge(listener)

@@ -89,6 +89,7 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
   bindings: [{ resource_type: resourceType, actions: ["create"] }],
   name: "Notifications",
   description: null,
+  detail: "full",
   status: "enabled",
   disabled_reason: null,
   created_by: nobody,

@@ -109,8 +109,8 @@ const readTypes = (
 
 // ---- Documents
 
-/** Formats an item as JSON. The event's data is included exactly as it was published. */
-const itemText = ({ delivery, event }: FeedEntry): string => {
+/** Formats an item as JSON, with the event as it is sent. */
+export const itemText = ({ delivery, event }: Pick<FeedEntry, "delivery" | "event">): string => {
   const created_at = isoOf(event.created_at)
   const [type, id, attributes] =
     delivery === null
@@ -120,7 +120,7 @@ const itemText = ({ delivery, event }: FeedEntry): string => {
           formatDeliveryId(delivery.id),
           { event_id: event.id, state: delivery.state, created_at }
         ] as const)
-  // Appends the only member of the webhook body, `event`, to the attributes.
+  // Appends the members of the webhook body to the attributes.
   return `{"type":"${type}","id":"${id}","attributes":${JSON.stringify(attributes).slice(0, -1)},${bodyOf(event).slice(1)}}`
 }
 

@@ -6,6 +6,7 @@ import {
   BuildingId,
   Catalogue,
   Crypto,
+  EventId,
   idIn,
   inTurn,
   isoOf,
@@ -23,9 +24,10 @@ import type {
   EventPart,
   EventPlace,
   PageTooDeep,
+  EventViews,
   ResourceType
 } from "@doorhook/core"
-import { Effect, Exit, Option } from "effect"
+import { Effect, Exit, Option, Schema } from "effect"
 import { IpNetwork } from "effect/net"
 import type { KnownError } from "../http/Failures.ts"
 import { failure, parameterFailure } from "../http/Failures.ts"
@@ -34,6 +36,7 @@ import type { QueryParameters, Read } from "../http/Query.ts"
 import { all, pathId } from "../http/Query.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
+import { itemText } from "./FeedRoutes.ts"
 import { scopePath, scopeKinds, scopeUrl, scopeIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
 import { listDocument, listText, offsetOf, pageMembers, pageParameters, readPage, readPart } from "./ListPages.ts"
@@ -53,10 +56,11 @@ const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
   relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
 })
 
-/** Formats an event as a JSON:API resource. Its attributes are the published data, unchanged. */
-const eventText = (type: string, event: Event): string => {
+/** Formats an event as a JSON:API resource. Its attributes are the published data, as much as the client may get. */
+const eventText = (type: string, event: EventViews.SeenEvent): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
-  return `{"type":"${type}","id":${JSON.stringify(idIn(event.data, "id") ?? event.id)},"attributes":${event.data},"meta":${meta}}`
+  const links = event.self === undefined ? "" : `,"links":${JSON.stringify({ self: event.self })}`
+  return `{"type":"${type}","id":${JSON.stringify(idIn(event.data, "id") ?? event.id)},"attributes":${event.data},"meta":${meta}${links}}`
 }
 
 /** Formats events, which takes about a millisecond for large ones. */
@@ -211,6 +215,20 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
         })
     })
 
+  const event = (owner: ScopeKind) =>
+    operation({
+      operation: `${owner.segment}.event`,
+      method: "GET",
+      path: `${scopePath(owner)}/events/:id`,
+      run: ({ caller, params }) =>
+        Effect.gen(function* () {
+          const scope = yield* scopeIn(owner, params)
+          const id = yield* pathId(params, "id", Schema.decodeUnknownOption(EventId), "an event (evt_...)")
+          const found = yield* scopes.event(caller, scope, id)
+          return { status: 200, document: `{"data":${itemText({ event: found, delivery: null })}}` }
+        })
+    })
+
   /**
    * The networks that webhooks are sent from, for address filters in front of receivers (interface document, section
    * 5). This route needs no token, because administrators of such filters might have no user account.
@@ -247,6 +265,7 @@ export const makeScopeRoutes = Effect.fnUntraced(function* ({ open, operation }:
     sources,
     keys,
     catalogue,
-    ...scopeKinds.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path)))
+    ...scopeKinds.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path))),
+    ...scopeKinds.map(event)
   ]
 })

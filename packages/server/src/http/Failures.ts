@@ -7,6 +7,7 @@ import type {
   DeliveryNotFound,
   DirectoryError,
   DocumentMismatch,
+  EventNotFound,
   IntegrationNotFound,
   InvalidIdempotencyKey,
   InvalidInput,
@@ -158,6 +159,7 @@ export type KnownError =
   | StoreError
   | DirectoryError
   | ScopeNotFound
+  | EventNotFound
   | IntegrationNotFound
   | DocumentMismatch
   | InvalidInput
@@ -292,6 +294,7 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, { "retry-after": "1" })
     case "ScopeNotFound":
     case "IntegrationNotFound":
+    case "EventNotFound":
     case "DeliveryNotFound":
     case "UnknownClient":
       return notFound(detail)

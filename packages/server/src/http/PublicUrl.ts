@@ -2,6 +2,7 @@
  * The public URL: the address at which clients reach this service. It is the issuer of tokens and the base of all
  * links.
  */
+import { ServiceUrl } from "@doorhook/core"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Listener } from "./Listener.ts"
 
@@ -43,3 +44,6 @@ export class PublicUrl extends Context.Service<
     Effect.map(Listener, ({ url }) => ({ url }))
   )
 }
+
+/** Lets the sender use the public URL in links. */
+export const serviceUrl: Layer.Layer<never, never, PublicUrl> = Layer.effect(ServiceUrl, PublicUrl)

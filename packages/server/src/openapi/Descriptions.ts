@@ -6,6 +6,7 @@ import {
   Catalogue,
   countedEvents,
   DeliveryState,
+  Detail,
   EventId,
   IntegrationAttributes,
   IntegrationLabels,
@@ -156,7 +157,7 @@ const documentsOf = (types: ResourceTypeTable) => {
       })
     )
   }
-  const labels = Struct.map(IntegrationLabels.fields, Schema.optionalKey)
+  const labels = Struct.map({ ...IntegrationLabels.fields, detail: Detail }, Schema.optionalKey)
   return {
     /** The body of POST and PUT. Without a status, the integration is enabled. */
     whole: Schema.Struct({
@@ -209,6 +210,10 @@ const FeedEvent = Schema.Struct({
   data: Schema.Record(Schema.String, Schema.Unknown)
 })
 
+const EventLinks = Schema.Struct({
+  self: Schema.String.annotate({ description: "URL of the event, beside data that has only an id (`thin`)." })
+})
+
 const FeedDelivery = Schema.Struct({
   type: Schema.Literal("deliveries"),
   id: Schema.String,
@@ -217,7 +222,8 @@ const FeedDelivery = Schema.Struct({
     event_id: EventId,
     state: DeliveryState,
     created_at: Schema.String,
-    event: FeedEvent
+    event: FeedEvent,
+    links: Schema.optionalKey(EventLinks)
   })
 }).annotate({ identifier: "Delivery" })
 
@@ -225,7 +231,7 @@ const ScopeEvent = Schema.Struct({
   type: Schema.Literal("events"),
   /** The event's `webhook-id`. */
   id: EventId,
-  attributes: Schema.Struct({ created_at: Schema.String, event: FeedEvent })
+  attributes: Schema.Struct({ created_at: Schema.String, event: FeedEvent, links: Schema.optionalKey(EventLinks) })
 }).annotate({ identifier: "Event" })
 
 /** A page of a feed. The cursor never expires. `next` is null at the current end. */
@@ -242,6 +248,9 @@ const feedOf = <S extends Schema.Top>(item: S, identifier: string) =>
 
 const feedText =
   "Use the `meta.cursor` of an answer as the `after` of the next request; it never expires. Without `after`, the feed starts with the oldest item, or with the first one published at `since` or later. `resource_type` may be repeated. With `wait`, a request for which there is nothing waits up to this many seconds for the first item. If retention has deleted items behind the cursor, `meta.gap` is the time in which items are missing; the new cursor continues after it."
+
+/** An answer with one event. */
+const SingleEvent = Schema.Struct({ data: ScopeEvent }).annotate({ identifier: "SingleEvent" })
 
 // ---- OAuth
 
@@ -557,6 +566,12 @@ const others: Readonly<Record<string, Description>> = {
   }
 }
 
+const singleEvent: Description = {
+  summary: "Get one event of a building or tenant, in as much detail as the client may get",
+  success: answer(200, SingleEvent),
+  errors: apiErrors(...named)
+}
+
 const builtInNames: Readonly<Record<string, ResourceType>> = { accessLogs: "access_log", calls: "call" }
 
 /** Makes a function that returns the description of an operation, or null. */
@@ -564,6 +579,7 @@ export const makeDescriptions = (types: ResourceTypeTable): ((operation: string)
   const integrations = integrationDescriptions(types)
   return (operation) => {
     const [group = "", name = "", type = ""] = operation.split(".")
+    if (name === "event") return singleEvent
     if (group.endsWith(" integrations")) return integrations[name] ?? null
     const event = builtInNames[name] ?? (name === "events" ? type : null)
     if (event === null) return others[operation] ?? null

@@ -5,6 +5,7 @@
 import {
   Binding,
   creatingClient,
+  Detail,
   DisabledReason,
   Dispatcher,
   DurationText,
@@ -52,6 +53,8 @@ export const OperatorIntegrationDocument = Schema.Struct({
   id: Schema.String,
   scope: OperatorScope,
   ...IntegrationLabels.fields,
+  /** How much of an event's data the receiver gets. */
+  detail: Detail,
   /** The client that created the integration, null without one, and the user whose right its deliveries require. */
   created_by: Schema.Struct({ user_id: Schema.String, client_id: Schema.NullOr(Schema.String) }),
   url: Schema.String,
@@ -180,6 +183,7 @@ const documentOf = (
     scope: integration.scope,
     name: integration.name,
     description: integration.description,
+    detail: integration.detail,
     created_by: { user_id: integration.created_by.user_id, client_id: creatingClient(integration) },
     url: integration.configuration.url,
     bindings: integration.bindings,

@@ -10,6 +10,7 @@ import {
   DeliverySettings,
   DeliveryState,
   deliveryStates,
+  EventViews,
   Explanation,
   formatDeliveryId,
   Html,
@@ -79,6 +80,7 @@ const servicesOf = Effect.gen(function* () {
     onFailure: warnOncePerType(Effect.runForkWith(yield* Effect.context<never>())),
     retry,
     serviceKey: yield* ServiceKey,
+    views: yield* EventViews.makeViews,
     signing,
     types: yield* ResourceTypes
   }

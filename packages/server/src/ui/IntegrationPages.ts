@@ -311,7 +311,7 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
     const { language, role } = visit
     const span = spanIn(visit.query, ownerSpans)
     const { t } = language
-    const { bindings, configuration, created_at, description, id } = found.integration
+    const { bindings, configuration, created_at, description, detail, id } = found.integration
     const path = pathOf(visit, id)
     const title = nameOf(found.integration)
     return Effect.gen({ self: this }, function* () {
@@ -339,6 +339,7 @@ ${Parts.panel(
     description === null ? null : [t("description"), Html.template`<span class="lines">${description}</span>`],
     [t("sends_to"), Html.template`<span class="mono">${configuration.url}</span>`],
     [t("sends"), sends(language, types, bindings)],
+    [t("detail"), t(`detail_${detail}`)],
     [t("whose"), place.name],
     [t("created"), Html.template`${Parts.at(language, created_at)} ${creator}`],
     [t("number"), String(id)]

@@ -20,6 +20,7 @@ import type {
 import {
   BuildingId,
   Crypto,
+  details,
   DeliverySettings,
   Html,
   Integrations,
@@ -55,6 +56,7 @@ interface Entered {
   readonly url: string
   readonly name: string
   readonly description: string
+  readonly detail: string
   readonly bindings: ReadonlyArray<Binding>
 }
 
@@ -89,7 +91,7 @@ export class OwnerPages {
   emptyPage(visit: Visit, actor: Actor): PageEffect {
     const key = Base64Url.encode(this.#services.crypto.randomBytes(18))
     const place = visit.query.get("place") ?? ""
-    return this.#newPage(visit, actor, { key, place, url: "", name: "", description: "", bindings: [] })
+    return this.#newPage(visit, actor, { key, place, url: "", name: "", description: "", detail: "full", bindings: [] })
   }
 
   /** Makes the page with the form for a new integration, the values entered before, and the problems with them. */
@@ -113,8 +115,8 @@ export class OwnerPages {
 
   /** Makes the page with the form for an integration's URL and bindings. */
   editPage(visit: Visit, { integration }: IntegrationWithHealth): Shown {
-    const { bindings, configuration, description, name } = integration
-    const entered = { url: configuration.url, name: name ?? "", description: description ?? "", bindings }
+    const { bindings, configuration, description, detail, name } = integration
+    const entered = { url: configuration.url, name: name ?? "", description: description ?? "", detail, bindings }
     return this.#editPage(visit, integration, entered, none)
   }
 
@@ -143,8 +145,12 @@ ${problems.other === null ? null : Parts.alert(problems.other)}${form}`
     }
   }
 
-  /** Makes the fields for an integration's name, URL, bindings and description. */
-  #fields({ language }: Visit, { bindings, description, name, url }: Entered, problems: FormProblems): Html.Html {
+  /** Makes the fields for an integration's name, URL, bindings, detail and description. */
+  #fields(
+    { language }: Visit,
+    { bindings, description, detail, name, url }: Entered,
+    problems: FormProblems
+  ): Html.Html {
     const { types } = this.#services
     const { t } = language
     const nameField = (attributes: Html.Html) =>
@@ -153,11 +159,13 @@ ${problems.other === null ? null : Parts.alert(problems.other)}${form}`
       Html.template`<input type="url" ${attributes} value="${url}" required placeholder="https://" autocomplete="off" autocapitalize="none" spellcheck="false">`
     const descriptionField = (attributes: Html.Html) =>
       Html.template`<textarea ${attributes} rows="2">${description}</textarea>`
+    const choicesOfDetail = details.map((one) => [one, t(`detail_${one}`)] as const)
+    const detailField = (attributes: Html.Html) => Parts.select(attributes, choicesOfDetail, detail)
     const described = problems.bindings === null ? null : Html.template` aria-describedby="${boxName}-problem"`
     const choices = [...types].map(([type, definition]) => typeChoice(language, types, type, definition, bindings))
     return Html.template`${Parts.field("name", t("name"), nameField, t("name_hint"), problems.name)}${Parts.field("url", t("url"), urlField, t("url_hint"), problems.url)}<fieldset${described}><legend>${t("which_events")}</legend>
 ${Parts.problemText(boxName, problems.bindings)}${choices}</fieldset>
-${Parts.field("description", t("description"), descriptionField, t("description_hint"), problems.description)}`
+${Parts.field("detail", t("detail"), detailField, t("detail_hint"), problems.detail)}${Parts.field("description", t("description"), descriptionField, t("description_hint"), problems.description)}`
   }
 
   /** Reads the values of the integration form. */
@@ -168,7 +176,7 @@ ${Parts.field("description", t("description"), descriptionField, t("description_
       return actions.length === 0 ? [] : [{ resource_type: type, actions }]
     })
     const text = (name: string): string => (fields.get(name) ?? "").trim()
-    return { url: text("url"), name: text("name"), description: text("description"), bindings }
+    return { url: text("url"), name: text("name"), description: text("description"), detail: text("detail"), bindings }
   }
 
   /**
@@ -274,12 +282,14 @@ const scopeOf = (key: string): Scope | null => {
   return null
 }
 
-const attributesOf = ({ bindings, description, name, url }: Entered) => ({
+/** Returns the attributes of a document. A form that says nothing about detail leaves it as it is. */
+const attributesOf = ({ bindings, description, detail, name, url }: Entered) => ({
   integrator: "webhook" as const,
   configuration: { url, method: "post" as const },
   name,
   description,
-  bindings
+  bindings,
+  ...(detail !== "" && { detail })
 })
 
 /** Makes the checkboxes of a resource type, with what the type means and a sample. */
@@ -320,16 +330,16 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
 }
 
 /** The problems with a form, by field. `other` are those that belong to none. */
-type FormProblems = Readonly<Record<"name" | "url" | "bindings" | "description" | "other", Html.Html | null>>
+type FormProblems = Readonly<Record<"name" | "url" | "bindings" | "detail" | "description" | "other", Html.Html | null>>
 
-const none: FormProblems = { name: null, url: null, bindings: null, description: null, other: null }
+const none: FormProblems = { name: null, url: null, bindings: null, detail: null, description: null, other: null }
 
 /** Returns the field that a problem in the document is about. */
 const fieldOf = (pointer: string): keyof FormProblems => {
   const path = pointer.replace("/data/attributes/", "")
   if (path.startsWith("configuration")) return "url"
   if (path.startsWith("bindings")) return "bindings"
-  return path === "name" || path === "description" ? path : "other"
+  return path === "name" || path === "description" || path === "detail" ? path : "other"
 }
 
 /** Sorts the problems with a form by field, in the words of an owner. */
@@ -355,6 +365,7 @@ const problemsWith = ({ language }: Visit, error: InvalidInput | LimitReached): 
     name: of("name"),
     url: of("url"),
     bindings: of("bindings"),
+    detail: of("detail"),
     description: of("description"),
     other: of("other")
   }

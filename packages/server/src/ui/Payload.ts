@@ -2,7 +2,7 @@
  * The request of a delivery's last attempt, as the receiver got it: headers with the signatures, body, and a command
  * that sends the same again.
  */
-import type { Crypto, DeliveryWithAttempts, IntegrationWithHealth, Signing } from "@doorhook/core"
+import type { Crypto, DeliveryWithAttempts, EventViews, IntegrationWithHealth, Signing } from "@doorhook/core"
 import {
   bodyOf,
   DeliveryPolicy,
@@ -27,6 +27,7 @@ export interface Signers {
   readonly retry: RetryPolicies
   readonly signing: Signing
   readonly serviceKey: Redacted.Redacted | null
+  readonly views: EventViews.Views
 }
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
@@ -89,7 +90,7 @@ export const requestPanel = (
     const { t } = language
     const last = history.at(-1)
     const signedAt = last?.started_at ?? now
-    const body = bodyOf(event)
+    const body = bodyOf(found === null ? event : signers.views.ofIntegration(found.integration, event))
     const keys = found === null ? [] : keysOf(signers, found, signedAt)
     const policy = RetryPolicy.policyOf(signers.retry, event.resource_type)
     const headers = yield* DeliveryRequest.headersOf(

@@ -50,6 +50,7 @@ describe("integrations over HTTP", () => {
           ...document().data.attributes,
           name: null,
           description: null,
+          detail: "full",
           status: "enabled",
           disabled_reason: null,
           created_at: "1970-01-01T00:16:40.000Z",

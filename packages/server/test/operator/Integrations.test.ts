@@ -26,6 +26,7 @@ describe("the operator's integrations", () => {
       scope: { type: "building", id: 1 },
       name: null,
       description: null,
+      detail: "full",
       created_by: { user_id: "admin", client_id: "client" },
       url: "https://receiver.example/hook",
       bindings: [{ resource_type: "access_log", actions: ["create"] }],

@@ -10,7 +10,7 @@ import { nextTurn } from "@doorhook/testkit/Turn"
 import { OpenAPIClientAxios } from "openapi-client-axios"
 import { converse } from "./RawHttp.ts"
 import { authorizeC1, exchangeOf, multipart, obtainCode, secretOfC1, startServer } from "../oauth/OAuthServer.ts"
-import { address, call, Controls, document, testServer, valueAt, onServer } from "../TestServer.ts"
+import { address, call, Controls, document, testServer, valueAt, onServer, operatorKey } from "../TestServer.ts"
 import { makeValidate } from "./JsonSchema.ts"
 
 type Value = Readonly<Record<string, unknown>>
@@ -110,7 +110,7 @@ const mistakes = (
         [415, { body: "x", headers: { "content-type": "text/plain" } }],
         [422, { body: { data: { type: "integrations", attributes: { bindings: 7 } } } }]
       ] as const)
-    : ([[422, { query: "?page=1000000" }]] as const))
+    : ([[422, { query: /(deliveries|events)$/.test(operation.path) ? "?resource_type=x" : "?page=1000000" }]] as const))
 ]
 
 const silent = Logger.layer([])
@@ -123,6 +123,10 @@ describe("the OpenAPI description", () => {
       const judge = makeJudge(description)
       const operations = operationsOf(description).filter(({ path }) => path.startsWith("/v4/"))
       const seen = new Set<string>()
+      const published = { resource_type: "call", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
+      const event = (yield* call("POST", "/operator/events", { as: operatorKey, body: published })).textAt(
+        "/events/0/id"
+      )
 
       for (const operation of operations) {
         const { id, isOpen, method, path, responses, takesBody } = operation
@@ -131,7 +135,7 @@ describe("the OpenAPI description", () => {
         const owner = isTenant ? "101" : "1"
         const collection = `/v4/${isTenant ? "tenants" : "buildings"}/${owner}/integrations`
         const created = yield* call("POST", collection, { as, body: document() })
-        const target = fill(path, owner, created.textAt("/data/id"))
+        const target = fill(path, owner, path.endsWith("/events/{id}") ? event : created.textAt("/data/id"))
         const body = takesBody ? { body: right(operation) } : {}
         const ask = Effect.fnUntraced(function* (verb: string, where: string, init: Init) {
           const reply = yield* call(verb, where, init)

@@ -188,7 +188,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const nextRelease = {
         ...PostgresMigrations.defaultValue(),
-        "4_notes": Effect.gen(function* () {
+        "6_notes": Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql.unsafe("CREATE TABLE notes (text text NOT NULL)")
           yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
@@ -201,7 +201,7 @@ await describeOnPostgres("opening a database", (server) => {
       assert.deepStrictEqual(notes, [{ text: "kept" }])
       const { message, why } = yield* refusal(url)
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 4; this doorhook supports up to 3/)
+      assert.match(message, /version 6; this doorhook supports up to 5/)
     })
   )
 

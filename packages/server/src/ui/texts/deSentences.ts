@@ -153,6 +153,7 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   missing_changed_later:
     "Die Integration passt jetzt zu dem Ereignis, aber nicht, als es veröffentlicht wurde: Sie wurde zuletzt um {time} geändert.",
 
+  detail_too_much: "Der Betreiber gibt diesem Client von diesen Ereignissen nicht mehr als `{most}`.",
   text_too_long: "Der Text darf höchstens {most} Zeichen lang sein.",
   text_characters: "Der Text darf keine Steuerzeichen enthalten, ein Name auch keine Zeilenumbrüche.",
 

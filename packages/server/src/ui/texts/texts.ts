@@ -593,6 +593,14 @@ const table = {
     "Optional. For example whom to call if it fails.",
     "Freiwillig. Etwa, wen man bei Störungen anruft."
   ],
+  detail: ["Data", "Daten"],
+  detail_hint: [
+    "How much the receiver learns about people. A link opens with an access token.",
+    "Wie viel der Empfänger über Personen erfährt. Ein Link öffnet sich mit einem Zugriffstoken."
+  ],
+  detail_full: ["Everything", "Alles"],
+  detail_redacted: ["Without personal data", "Ohne persönliche Daten"],
+  detail_thin: ["Only an id and a link", "Nur eine Nummer und ein Link"],
   about_call: [
     "Somebody rings at a door and waits for an answer.",
     "Jemand klingelt an einer Tür und wartet auf Antwort."

@@ -69,8 +69,20 @@ const audiences = Effect.gen(function* () {
   }
 })
 
+/** Adds how much of an event's data an integration gets. */
+const detail = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN detail text NOT NULL DEFAULT 'full'").unprepared
+})
+
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
-  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_call_ends": callEnds, "4_audiences": audiences })
+  defaultValue: () => ({
+    "1_tables": tables,
+    "2_labels": labels,
+    "3_call_ends": callEnds,
+    "4_audiences": audiences,
+    "5_detail": detail
+  })
 })
 
 /** The table that records the migrations that ran, in doorhook's schema. */

@@ -23,8 +23,14 @@ const audiences = Effect.gen(function* () {
   yield* sql.unsafe("CREATE INDEX assertions_by_expiry ON assertions (expires_at)")
 })
 
+/** Adds how much of an event's data an integration gets. */
+const detail = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN detail TEXT NOT NULL DEFAULT 'full'")
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
-  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_audiences": audiences })
+  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_audiences": audiences, "4_detail": detail })
 })
 
 /** The table that records the migrations that ran. */

@@ -1,0 +1,48 @@
+/**
+ * The host's limit of what clients get of an event's data.
+ */
+import { details, MaxDetail, nameOf } from "@doorhook/core"
+import type { Detail } from "@doorhook/core"
+import { Effect, Layer, Predicate } from "effect"
+
+/**
+ * Returns the most that a client (null: an integration without a client) may get of events of a resource type. Called for
+ * each attempt, so it must return at once.
+ */
+export type MaxDetailOf = (client: string | null, type: string) => Detail
+
+/** Returns the problems of the function, because a host in plain JavaScript has no type checks. */
+export const problemsOf = (given: unknown): ReadonlyArray<string> =>
+  given === undefined || Predicate.isFunction(given)
+    ? []
+    : [`maxDetail: must be a function or left out, not ${nameOf(given)}`]
+
+/** Uses the host's function. While it does not work, clients get the least, and a warning says why. */
+export const layer = (maxDetail: MaxDetailOf | undefined): Layer.Layer<never> =>
+  maxDetail === undefined
+    ? Layer.empty
+    : Layer.effect(
+        MaxDetail,
+        Effect.gen(function* () {
+          const run = Effect.runForkWith(yield* Effect.context<never>())
+          const logged = new Set<string>()
+          const failed = (why: string): Detail => {
+            if (!logged.has(why)) {
+              logged.add(why)
+              run(Effect.logWarning(`maxDetail: ${why}. Clients get ids and links only. This is logged once.`))
+            }
+            return "thin"
+          }
+          return (client, type) => {
+            try {
+              const given: unknown = maxDetail(client, type)
+              return (
+                details.find((one) => one === given) ??
+                failed(`must return ${details.join(" or ")}, not ${nameOf(given)}`)
+              )
+            } catch (error) {
+              return failed(`threw ${Predicate.isError(error) ? error.message : nameOf(error)}`)
+            }
+          }
+        })
+      )
