@@ -156,13 +156,13 @@ export const checkSource = <Name extends string>(
 /** Flags that say how to read a recorded log. */
 const ofLogs = ["columns", "values", "dates", "timeZone"] as const
 
-/** Values of `logFlags` that say how to read a log. */
-export interface LogTexts {
-  readonly columns: string
-  readonly values: string
-  readonly dates: string
-  readonly timeZone: Option.Option<string>
+/** Values of flags. */
+export type TextsOf<Flags> = {
+  readonly [Name in keyof Flags]: Flags[Name] extends Flag.Flag<infer A> ? A : never
 }
+
+/** Values of `logFlags` that say how to read a log. */
+export type LogTexts = Omit<TextsOf<typeof logFlags>, "events">
 
 /** Reads the values of `logFlags`. `zone` applies without `--time-zone`. */
 export const readLogFlags = Effect.fnUntraced(function* (texts: LogTexts, zone = usualZone) {
@@ -184,20 +184,8 @@ export const readLogFlags = Effect.fnUntraced(function* (texts: LogTexts, zone =
   } satisfies LogOptions
 })
 
-/** Values of `scenarioFlags`. */
-export interface ScenarioTexts {
-  readonly preset: Option.Option<string>
-  readonly scenario: Option.Option<string>
-  readonly buildings: string
-}
-
-/** Values of `planFlags`. */
-export interface PlanTexts extends ScenarioTexts {
-  readonly seed: string
-  readonly start: string
-  readonly duration: string
-  readonly rateScale: string
-}
+export type ScenarioTexts = TextsOf<typeof scenarioFlags>
+export type PlanTexts = TextsOf<typeof planFlags>
 
 /** Returns the value, or fails with what is wrong and what is expected. */
 export const readOr = <A>(

@@ -6,6 +6,7 @@ import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
 import type { RunKind } from "../results/Figures.ts"
+import type { TextsOf } from "./Flags.ts"
 import { flagOf, givenOf, logFlags, planFlags, usualFlags, wordsOf } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */
@@ -106,9 +107,7 @@ export const runFlags = {
 }
 
 /** Values of the flags. */
-export type RunTexts = {
-  readonly [Name in keyof typeof runFlags]: (typeof runFlags)[Name] extends Flag.Flag<infer A> ? A : never
-}
+export type RunTexts = TextsOf<typeof runFlags>
 type Name = keyof RunTexts
 
 interface Place {

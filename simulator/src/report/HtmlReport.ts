@@ -5,7 +5,7 @@ import { rules } from "../results/Ledger.ts"
 import type { IntegrationLine, RunReport } from "../results/RunReport.ts"
 import { isUnaccounted, isUnreached, SeriesLine } from "../results/RunReport.ts"
 import { facts } from "../results/RunText.ts"
-import { counted, duration, grouped, percent } from "../results/Format.ts"
+import { counted, duration, grouped } from "../results/Format.ts"
 import type { ChartOptions } from "./Chart.ts"
 import { chart } from "./Chart.ts"
 import { style } from "./Style.ts"
@@ -58,50 +58,6 @@ const section = (id: string, title: string, body: Html.Html | null): Html.Html |
         <h2 id="${id}">${title}</h2>
         ${body}
       </section>`
-
-const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
-  const { delivered, deliveries, duplicates, requests } = totals
-  const publish = latency.intended ?? latency.service
-  const shown: ReadonlyArray<readonly [name: string, value: string, more: string]> = [
-    ["Events", grouped(totals.accepted), totals.failed > 0 ? `${grouped(totals.failed)} failed` : "accepted"],
-    ["Deliveries", grouped(deliveries), `${grouped(requests)} requests`],
-    [
-      "Delivered",
-      deliveries === 0 ? "–" : percent(delivered / deliveries),
-      totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries"
-    ],
-    latency.ack === null
-      ? ["Answered in", "–", "no answers"]
-      : ["Answered in", duration(latency.ack.p99), `99th percentile; median ${duration(latency.ack.p50)}`],
-    // On virtual time, publishing takes no time.
-    ...(kind === "virtual"
-      ? []
-      : [
-          publish === null
-            ? (["Published in", "–", "not measured"] as const)
-            : (["Published in", duration(publish.p99), `99th percentile; median ${duration(publish.p50)}`] as const)
-        ]),
-    totals.backlog === null
-      ? ["Waiting at most", "–", "not measured"]
-      : ["Waiting at most", grouped(totals.backlog), "deliveries at once"],
-    duplicates === null
-      ? ["Given up", grouped(totals.exhausted + totals.expired), "exhausted or expired"]
-      : [
-          "Duplicates",
-          grouped(duplicates),
-          duplicates === 0 ? "requests" : `${percent(duplicates / requests)} of requests`
-        ]
-  ]
-  return html`<dl class="tiles">
-    ${shown.map(
-      ([name, value, more]) =>
-        html`<div class="tile">
-          <dt>${name}</dt>
-          <dd>${value}<small>${more}</small></dd>
-        </div>`
-    )}
-  </dl>`
-}
 
 const summary = (report: RunReport): Html.Html =>
   html`${table(
@@ -256,42 +212,6 @@ const integrations = ({ integration_lines }: RunReport): Html.Html | null => {
   ${rest > 0 ? html`<p class="lead">${counted(rest, "more integration")} with less trouble: see the JSON report.</p>` : null}`
 }
 
-/** Draws a bar for each count. The longest bar fills the width. */
-const bars = (title: string, rows: ReadonlyArray<readonly [name: string, count: number]>): Html.Html => {
-  const most = Math.max(1, ...rows.map(([, count]) => count))
-  return html`<div class="card">
-    <h3>${title}</h3>
-    ${rows.length === 0 ? html`<p>None.</p>` : null}
-    <div class="bars">
-      ${rows.map(
-        ([name, count]) =>
-          html`<span>${name}</span
-            ><span
-              ><span
-                class="bar"
-                style="display:block;width:${Math.max(0.5, (count / most) * 100).toFixed(1)}%"
-              ></span></span
-            ><span class="number">${grouped(count)}</span>`
-      )}
-    </div>
-  </div>`
-}
-
-const requests = ({ attempts_per_delivery, outcomes }: RunReport): Html.Html => {
-  const last = attempts_per_delivery.length - 1
-  const taken = attempts_per_delivery.flatMap((count, at) =>
-    count > 0 ? [[at === last ? `${at} or more` : `${at}`, count] as const] : []
-  )
-  const ended = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a)
-  return html`<div class="pair">
-    ${bars("Requests per settled delivery", taken)}
-    ${bars(
-      "How requests ended",
-      ended.map(([name, count]) => [name.replaceAll("_", " "), count] as const)
-    )}
-  </div>`
-}
-
 const rulesKept = ({ crashes, totals: { broken }, violations }: RunReport): Html.Html | null =>
   broken === null
     ? null
@@ -331,10 +251,10 @@ export const htmlReport = (report: RunReport): string => {
         <p class="verdict ${report.verdict === "fail" ? "bad" : ""}">${verdictText(report)}</p>
       </header>
       <p class="lead">${lead}</p>
-      ${tiles(report)} ${section("summary", "In short", summary(report))}
-      ${section("slos", "Objectives", objectives(report))} ${section("time", "Over time", charts(report))}
+      ${section("slos", "Objectives", objectives(report))} ${section("summary", "In short", summary(report))}
+      ${section("time", "Over time", charts(report))}
       ${section("integrations", "Outcomes by integration", integrations(report))}
-      ${section("requests", "Requests", requests(report))} ${section("rules", "Rules of delivery", rulesKept(report))}
+      ${section("rules", "Rules of delivery", rulesKept(report))}
       <footer>
         <p>To run it again with the same events:</p>
         <pre class="card">${report.command}</pre>

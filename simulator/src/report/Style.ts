@@ -14,12 +14,7 @@ h3{font-size:1rem}
 header{display:grid;gap:6px 24px;grid-template-columns:1fr auto;align-items:start}
 .verdict{border-radius:999px;padding:6px 16px;font-weight:650;white-space:nowrap;background:var(--goodbg);color:var(--good)}
 .verdict.bad{background:var(--badbg);color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(124px,1fr));gap:12px;margin-top:24px}
-.tile,.card,.chart,.scroll{background:var(--card);border:1px solid var(--rule);border-radius:14px}
-.tile{padding:14px 16px}
-.tile dt{color:var(--soft);font-size:.82rem}
-.tile dd{font-size:1.55rem;font-weight:650;letter-spacing:-.02em;font-variant-numeric:tabular-nums;line-height:1.25}
-.tile dd small{display:block;font-size:.8rem;font-weight:400;letter-spacing:0;color:var(--soft)}
+.card,.chart,.scroll{background:var(--card);border:1px solid var(--rule);border-radius:14px}
 .card{padding:18px 20px}
 .card h3{margin-bottom:6px;text-wrap:balance}
 details{margin-top:10px;color:var(--soft);font-size:.88rem}
@@ -53,18 +48,12 @@ thead th{color:var(--soft);font-weight:500;font-size:.82rem}
 .number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 td code{font-size:.85em}
 .met{color:var(--good);font-weight:600;white-space:nowrap}.missed{color:var(--bad);font-weight:600;white-space:nowrap}
-.bars{display:grid;gap:8px;grid-template-columns:auto 1fr auto;align-items:center;font-size:.9rem}
-.bars .number{color:var(--soft)}
-.bar{height:14px;border-radius:4px;background:var(--one);min-width:2px}
 .stack{display:flex;height:14px;min-width:90px;border-radius:4px;overflow:hidden;background:var(--h0)}
 .stack span{display:block}
 .delivered{background:var(--one)}.given-up{background:var(--bad)}.expired{background:var(--two)}.cancelled{background:var(--soft)}.waiting{background:var(--three)}
-.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:12px}
-.pair>*{min-width:0}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font-size:.85rem}
 footer{margin-top:44px;color:var(--soft);font-size:.88rem}
 footer .card{color:var(--ink);margin:10px 0}
-@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.tiles{grid-template-columns:1fr 1fr}.tile:last-child:nth-child(odd){grid-column:span 2}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}th,td{padding:8px 12px}.wide{display:none}}
-@media print{body{background:#fff}details>*{display:block}.chart,.card,.tile{break-inside:avoid}}
+@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}th,td{padding:8px 12px}.wide{display:none}}
+@media print{body{background:#fff}details>*{display:block}.chart,.card{break-inside:avoid}}
 `

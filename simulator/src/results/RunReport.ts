@@ -232,7 +232,7 @@ const firstRequestsOf = ({ facts, measurements, sending }: RunResult): RunReport
   const millis = sending ?? duration
   if (kind === "service" || speed === null || millis <= 0) return null
   const { begun, offered } = measurements.totals
-  const perSecond = (count: number) => Math.round((count * 10_000) / millis) / 10
+  const perSecond = (count: number) => Number(((count * 1_000) / millis).toPrecision(3))
   return { offered: perSecond(offered), begun: perSecond(begun) }
 }
 

@@ -150,6 +150,12 @@ export const facts = (report: RunReport, lastFailure: string | null = null): Rea
   const { kind, latency, sample, sending, totals } = report
   const { acknowledged: _, not_sampled: __, ...others } = report.outcomes
   const [untried = 0] = report.attempts_per_delivery
+  const last = report.attempts_per_delivery.length - 1
+  const ended = report.attempts_per_delivery.flatMap((number, requests) =>
+    number === 0
+      ? []
+      : `${counted(number, "delivery", "deliveries")} after ${requests}${requests === last ? " or more" : ""}`
+  )
   const again = totals.open === 0 ? totals.requests - (totals.deliveries - untried) : 0
   const isReal = kind !== "virtual"
   const outages = outagesText(report)
@@ -188,6 +194,7 @@ export const facts = (report: RunReport, lastFailure: string | null = null): Rea
       "requests",
       () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them retries)` : ""}`
     ),
+    ...when(ended.length > 0, "attempts", () => ended.join(", ")),
     ...count("delivered"),
     ...count("exhausted"),
     ...count("expired"),
