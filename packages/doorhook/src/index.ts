@@ -73,6 +73,8 @@ export type {
   HostAccessPoint,
   HostBuilding,
   HostClient,
+  HostKeySet,
+  HostServiceClient,
   HostDirectory,
   HostId,
   HostLogin,

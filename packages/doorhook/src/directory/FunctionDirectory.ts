@@ -33,6 +33,7 @@ export interface HostClient {
 
 /** Public keys as JSON Web Keys (RFC 7517 section 5). */
 export interface HostKeySet {
+  /** The keys: the public members only. */
   readonly keys: ReadonlyArray<object>
 }
 
@@ -112,6 +113,7 @@ export interface HostLogin {
 export interface HostServiceClient {
   /** The `client_id`. */
   readonly id: string
+  /** The name that users see when they log in. */
   readonly name: string
 }
 
