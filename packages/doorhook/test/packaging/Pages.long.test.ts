@@ -95,7 +95,8 @@ const shortened = (script: string): string =>
 const directory = {
   clients: [
     { id: "demo-client", secret: "demo-secret", name: "Demo", redirect_uris: ["http://127.0.0.1/callback"] },
-    { id: "acme", secret: "acme-secret", name: "Acme", redirect_uris: ["https://acme.example/cb"] }
+    { id: "acme", secret: "acme-secret", name: "Acme", redirect_uris: ["https://acme.example/cb"] },
+    { id: "machine", secret: "machine-secret", name: "Machine", redirect_uris: [], service_user: "ann@example.com" }
   ],
   users: [
     { login: "admin@example.com", password: "correct horse", buildings: [1] },
@@ -205,6 +206,8 @@ const startWorld = Effect.gen(function* () {
       [/http:\/\/(127\.0\.0\.1|localhost|10\.0\.0\.5):4000/g, url],
       [/127\.0\.0\.1:(9000|8080)/g, `127.0.0.1:${script.includes("--spawn") ? ownPort : suitePort}`],
       [/PORT=9000/g, `PORT=${ownPort}`],
+      [/THE_CLIENT/g, "machine"],
+      [/THE_SECRET/g, "machine-secret"],
       [/THE_CODE/g, yield* freshCode],
       [/THE_ACCESS_TOKEN/g, access_token],
       [/THE_REFRESH_TOKEN/g, refresh_token ?? ""],
