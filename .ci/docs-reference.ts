@@ -277,7 +277,9 @@ const writeAlerts = (): void => {
         .map(({ alert, annotations, labels }) => [
           code(alert),
           labels.severity,
-          cell(annotations.description),
+          cell(
+            annotations.description.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())
+          ),
           `[${(annotations.runbook.split("#")[1] ?? "").replaceAll("-", " ")}](${annotations.runbook.replace("docs/", "../")})`
         ])
     )
