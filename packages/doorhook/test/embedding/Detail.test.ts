@@ -7,6 +7,10 @@ import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe } from "@effect/vitest"
 import type { DoorhookOptions } from "doorhook"
 import { Effect } from "effect"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { serveHere, startHere } from "../harness/InProcess.ts"
+import { admin, directory } from "../harness/KnownDirectory.ts"
 import { codeOf, event, live, mount, start, tokenFrom, untilEnded } from "../harness/Embedded.ts"
 import { callApi } from "../harness/ThirdParty.ts"
 
@@ -140,5 +144,25 @@ describe("maxDetail", () => {
       Effect.runPromise(Effect.scoped(Reflect.apply(start, undefined, [{ maxDetail: "thin" }])))
     )
     assert.include(wrong.message, 'maxDetail: must be a function or left out, not "thin"')
+  })
+})
+
+await describeOnPostgres("a worker without HTTP", (server) => {
+  live("links to the service's address, which the service has stored", function* () {
+    const database = server.url(yield* newDatabase(server))
+    const shared = ["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8"]
+    const { url } = yield* serveHere([...shared, "--public-url", "https://doors.example/base/"], {
+      DOORHOOK_DELIVER: "no"
+    })
+    const receiver = yield* startReceiver()
+    const integration = { user: admin.login, building: 1, url: receiver.url, bindings, detail: "thin" }
+    const created = yield* Effect.promise(() =>
+      callApi(url, operatorKey, "POST", "/operator/integrations", integration)
+    )
+    assert.strictEqual(created.status, 201)
+    yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", { ...event, data }))
+    yield* startHere(["worker", ...shared], /doorhook worker ready/)
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    assert.include(receiver.received[0]?.body, '"links":{"self":"https://doors.example/base/v4/buildings/1/events/evt_')
   })
 })

@@ -190,7 +190,9 @@ ${Parts.field("detail", t("detail"), detailField, t("detail_hint"), problems.det
     if (scope === null) return Parts.formFailure(404, "not_found", "Not found", { key: "no_place" })
     const entered = this.#enteredIn(fields)
     const key = fields.get("key") ?? ""
-    const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
+    // A new integration gets as much as the host allows.
+    const detail = entered.detail === "full" ? "" : entered.detail
+    const document = { data: { type: integrationType, attributes: attributesOf({ ...entered, detail }) } }
     return Effect.matchEffect(integrations.create(actor, scope, document, key === "" ? null : key), {
       onFailure: (error): PageEffect =>
         error._tag === "InvalidInput" || error._tag === "LimitReached"

@@ -203,6 +203,22 @@ describe("an owner", () => {
     }
   )
 
+  onServer("chooses how much of the data is sent, and sees it", function* () {
+    const { integration } = yield* published(0)
+    const { browser } = yield* ownerSignedIn("admin")
+    const path = `/portal/${integration}`
+    assert.match((yield* browser.get(path)).text, /Data<[^]*Everything</)
+    const form = yield* browser.get(`${path}/edit`)
+    const fields = { url: "https://new.example/hook", binding: "call create", version: valueIn(form, "version") }
+    const wrong = yield* browser.post(form, `${path}/edit`, { ...fields, detail: "some" })
+    assert.strictEqual(wrong.status, 422)
+    assert.include(wrong.text, 'id="detail-problem"')
+    yield* browser.post(form, `${path}/edit`, { ...fields, detail: "redacted" })
+    assert.strictEqual((yield* shown(integration)).at("/detail"), "redacted")
+    assert.match((yield* browser.get(path)).text, /Data<[^]*Without personal data</)
+    assert.include((yield* browser.get(`${path}/edit`)).text, '<option value="redacted" selected>')
+  })
+
   onServer(
     "edits, pauses and enables, rotates the secret and deletes, whichever client created it",
     function* () {
