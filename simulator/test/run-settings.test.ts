@@ -138,6 +138,8 @@ describe("modelled receivers", () => {
     assert.notStrictEqual(own(1, "1"), own(2, "2"))
     assert.strictEqual(Result.getOrThrow(readReceiver("2-3=shared,slow:p50=1s")).isShared, true)
     assert.isTrue(Result.isFailure(readReceiver("shared,wrong")))
+    const both = readReceiver("shared,workers:4,queue:10,slow:p50=1s,p99=2s")
+    assert.match(Result.isFailure(both) ? both.failure : "", /give the flag several times to combine behaviours$/)
   })
 
   it("can swallow requests until the timeout, always or at hours", () => {

@@ -86,7 +86,11 @@ export const rows = {
   portEnv: text("port-env", "NAME", "The variable in which a spawned receiver finds the port of --url"),
   restartCmd: text("restart-cmd", "CMD", "Stops the receiver if it runs, and starts it in the background"),
   killCmd: text("kill-cmd", "CMD", "Kills the receiver immediately (SIGKILL)"),
-  readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; without it, an open port is enough"),
+  readyUrl: text(
+    "ready-url",
+    "URL",
+    "Answers 2xx once the receiver is ready; without it, an open port is enough. Behind a proxy, a URL of the receiver itself"
+  ),
   pauseCmd: text("pause-cmd", "CMD", "Pauses the receiver (SIGSTOP)"),
   resumeCmd: text("resume-cmd", "CMD", "Resumes the receiver (SIGCONT)"),
   advanceCmd: text("advance-cmd", "CMD", "Moves the receiver's clock by ADVANCE_SECONDS, for --profile clock"),

@@ -3,7 +3,7 @@
  * same form: what is wrong, and what is expected.
  */
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
-import type { Redacted } from "effect"
+import type { Redacted, Result } from "effect"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import type { LogOptions } from "../plan/AccessLog.ts"
@@ -195,6 +195,16 @@ export const readOr = <A>(
   expected: string
 ): Effect.Effect<A, CommandFailure> =>
   Effect.mapError(Effect.fromOption(read), () => CommandFailure.usage(`--${flag} ${text}: expected ${expected}`))
+
+/** Reads a repeated flag. `read` returns the value, or what is wrong. */
+export const readEach = <A>(
+  flag: string,
+  texts: ReadonlyArray<string>,
+  read: (text: string) => Result.Result<A, string>
+): Effect.Effect<ReadonlyArray<A>, CommandFailure> =>
+  Effect.forEach(texts, (text) =>
+    Effect.mapError(Effect.fromResult(read(text)), (why) => CommandFailure.usage(`--${flag} ${text}: ${why}`))
+  )
 
 export const wholeNumber = (text: string): Option.Option<number> =>
   /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Option.some(Number(text)) : Option.none()

@@ -6,7 +6,7 @@ import type { RunReport } from "../results/RunReport.ts"
 import { makeReport, mergedMeasurements, readReport } from "../results/RunReport.ts"
 import { summaryText } from "../results/RunText.ts"
 import { readSlos } from "../results/Slo.ts"
-import { readText } from "./Flags.ts"
+import { readEach, readText } from "./Flags.ts"
 import { checkReportFiles, readReportFiles, writeReports } from "./ReportFiles.ts"
 import { failureOf } from "./RunEnd.ts"
 
@@ -73,9 +73,7 @@ export const mergeCommand = Command.make(
         })
       )
     )
-    const slos = (yield* Effect.forEach(sloTexts, (one) =>
-      Effect.mapError(Effect.fromResult(readSlos(one)), (why) => CommandFailure.usage(`--slo ${one}: ${why}`))
-    )).flat()
+    const slos = (yield* readEach("slo", sloTexts, readSlos)).flat()
     const targets = (yield* Effect.forEach(reportTexts, readReportFiles)).flat()
     yield* checkReportFiles(
       targets,

@@ -43,6 +43,7 @@ import {
   checkSource,
   givenOf,
   positiveNumber,
+  readEach,
   readLogFlags,
   readOr,
   readPlan,
@@ -340,9 +341,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const wrong = misplaced(texts, kind)
   if (wrong !== null) return yield* usage(wrong)
   const seeds = yield* wholeBetween("seeds", texts.seeds, 1, 1_000_000)
-  const slos = (yield* Effect.forEach(texts.slo, (one) =>
-    Effect.mapError(Effect.fromResult(readSlos(one)), (why) => usage(`--slo ${one}: ${why}`))
-  )).flat()
+  const slos = (yield* readEach("slo", texts.slo, readSlos)).flat()
   for (const slo of slos) {
     const why = unmeasurable(slo, kind, speed !== null)
     if (why !== null) return yield* usage(`--slo ${slo.text}: this run can't measure it: ${why}`)
@@ -357,9 +356,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const metricsAddress = yield* ifGiven(texts.metrics, (text) =>
     readOr(readAddress(text), "metrics", text, "a port from 1 to 65535, or an address like 0.0.0.0:9464 or [::]:9464")
   )
-  const receivers = yield* Effect.forEach(texts.receiver, (one) =>
-    Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => usage(`--receiver ${one}: ${why}`))
-  )
+  const receivers = yield* readEach("receiver", texts.receiver, readReceiver)
   const buildingIntegrations = yield* wholeBetween("building-integrations", texts.buildingIntegrations, 0, 100)
   const tenantIntegrations = yield* wholeBetween("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
   const drain = yield* durationIn("drain", texts.drain)

@@ -17,7 +17,7 @@ import { demo } from "../scenario/Demo.ts"
 import { dayMillis, minute } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
 import { anywhere, Equipment } from "./Destination.ts"
-import { planFlags, readOr, readPlan, wholeBetween, wholeNumber } from "./Flags.ts"
+import { planFlags, readEach, readOr, readPlan, wholeBetween, wholeNumber } from "./Flags.ts"
 
 /** Number of buildings in the sample, and its length: a whole week, so that it has the busiest hour. */
 const sampled = 32
@@ -257,9 +257,7 @@ export const sizeCommand = Command.make(
     const { options, scenario } = yield* readPlan({ ...texts, buildings: `${copies}` })
     const ofBuilding = yield* wholeBetween("building-integrations", texts.buildingIntegrations, 0, 100)
     const ofTenants = yield* wholeBetween("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
-    const rules = yield* Effect.forEach(texts.receiver, (one) =>
-      Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => CommandFailure.usage(`--receiver ${one}: ${why}`))
-    )
+    const rules = yield* readEach("receiver", texts.receiver, readReceiver)
     const sample = yield* sampleOf(scenario, { ...options, duration: week }, ofTenants, ofBuilding)
     const rate = measure ? yield* measuredRate : null
     yield* Console.log(

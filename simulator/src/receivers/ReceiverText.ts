@@ -187,7 +187,7 @@ const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | 
 export const readReceiver = (text: string): Result.Result<ReceiverRule, string> => {
   const wrong = (what: string) =>
     Result.fail(
-      `${what}; expected one of ${receiverForms.join(" / ")}; start with 2= for the second integration or 2-5= for a range`
+      `${what}; expected one of ${receiverForms.join(" / ")}; start with 2= for the second integration or 2-5= for a range, and give the flag several times to combine behaviours`
     )
   const isShared = /^(?:[\d%-]+=)?shared(?:,|$)/.test(text.trim())
   const form = isShared
