@@ -17,6 +17,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
     "unreleased_version",
     "locked",
     "sealed_secrets",
+    "moved",
     "failed"
   ]),
   /** What is wrong and what to do, in one or two sentences. */

@@ -10,6 +10,7 @@ import type { Extensions } from "./extensions.ts"
 import { grantsCommand } from "./grants.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { migrateCommand } from "./migrate.ts"
+import { moveCommand } from "./move.ts"
 import { notificationsCommand } from "./notifications.ts"
 import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
@@ -34,6 +35,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       typesCommand,
       doctorCommand,
       migrateCommand,
+      moveCommand,
       backupCommand,
       simulate,
       conformance

@@ -3,6 +3,7 @@
  */
 export * as PostgresDatabase from "./PostgresDatabase.ts"
 export * as PostgresInspection from "./PostgresInspection.ts"
+export * as PostgresMoveSide from "./PostgresMoveSide.ts"
 export * as PostgresPublish from "./PostgresPublish.ts"
 export * as PostgresStore from "./PostgresStore.ts"
 export * as PostgresWakeSignal from "./PostgresWakeSignal.ts"

@@ -19,7 +19,9 @@ import * as IntegrationReaders from "../IntegrationReader.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import type { ReadConnection } from "../ReadConnection.ts"
+import { marks } from "../move/MovedTables.ts"
 import { readSealed } from "../statements/SealedSecrets.ts"
+import { settingStatements } from "../statements/SettingStatements.ts"
 import type { Cancellations } from "./Cancellations.ts"
 import type { IntegrationLocks } from "./SqlIntegrationStore.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
@@ -31,6 +33,22 @@ import type { TokenWrites } from "./SqlTokenStore.ts"
 
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
+
+/** Refuses a database that was moved to another one, or is the target of a move that is not complete. */
+const checkMarks = Effect.fnUntraced(function* (dialect: Dialect, database: string) {
+  const sql = yield* SqlClient.SqlClient
+  const found = yield* Effect.mapError(
+    Effect.filter(Object.values(marks), (name) =>
+      Effect.map(sql.unsafe(settingStatements(dialect).byName, [name]), (rows) => rows.length > 0)
+    ),
+    (cause) => new DatabaseUnusable({ database, why: "failed", explanation: cause.message, cause })
+  )
+  if (found.length === 0) return
+  const explanation = found.includes(marks.target)
+    ? "a move to it is not complete. Repeat the same doorhook move, which continues it."
+    : "it was moved to another database (doorhook move). Start on that one."
+  return yield* new DatabaseUnusable({ database, why: "moved", explanation })
+})
 
 /** Checks the encryption key at start instead of when the first delivery is signed. */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
@@ -63,6 +81,7 @@ export const layer = <A, R>(options: {
     Layer.provide(SqlTokenStore.layer(dialect), tokenWrites),
     SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect, secrets),
-    Layer.effectDiscard(checkSecrets(dialect, secrets, database))
+    Layer.effectDiscard(checkSecrets(dialect, secrets, database)),
+    Layer.effectDiscard(checkMarks(dialect, database))
   ).pipe(Layer.provideMerge(deliveries(reader)))
 }

@@ -1,0 +1,219 @@
+/**
+ * The rows that a move copies from one database to another, independent of how each database stores them. Indexes, counts
+ * and lists that follow from these rows are made again by the target.
+ */
+
+/** `answer`: text of a receiver, which PostgreSQL stores in another form if it contains NUL. */
+type ColumnType = "integer" | "text" | "answer"
+
+export interface MovedTable {
+  readonly name: string
+  /** The column that orders the rows. */
+  readonly key: string
+  /** Further columns that order rows with the same key. */
+  readonly order: ReadonlyArray<string>
+  readonly columns: Readonly<Record<string, ColumnType>>
+  /** The column that may be long, so that a part of few rows can be large. */
+  readonly weight?: string
+}
+
+const table = (
+  name: string,
+  key: string,
+  columns: Readonly<Record<string, ColumnType>>,
+  more: Partial<Pick<MovedTable, "order" | "weight">> = {}
+): MovedTable => ({
+  name,
+  key,
+  order: [],
+  columns,
+  ...more
+})
+
+const [integer, text, answer] = ["integer", "text", "answer"] as const
+
+/** All tables, in the order in which they are copied: a delivery's event comes before the delivery. */
+export const movedTables = [
+  table("clients", "id", { id: text, name: text, redirect_uris: text, secrets: text, created_at: integer }),
+  table("grants", "id", {
+    id: text,
+    user_id: text,
+    client_id: text,
+    scope: text,
+    created_at: integer,
+    revoked_at: integer,
+    resource: text
+  }),
+  table("codes", "hash", {
+    hash: text,
+    grant_id: text,
+    client_id: text,
+    redirect_uri: text,
+    redirect_uri_given: integer,
+    code_challenge: text,
+    expires_at: integer,
+    used_at: integer
+  }),
+  table("access_tokens", "seq", {
+    seq: integer,
+    grant_id: text,
+    hash: text,
+    created_at: integer,
+    expires_at: integer,
+    scope: text,
+    retires: text,
+    resource: text
+  }),
+  table("refresh_tokens", "hash", {
+    hash: text,
+    grant_id: text,
+    created_at: integer,
+    rotated_at: integer,
+    retired_at: integer,
+    used_at: integer
+  }),
+  table("assertions", "id", { id: text, expires_at: integer }),
+  table("integrations", "id", {
+    id: integer,
+    scope_type: text,
+    scope_id: integer,
+    integrator: text,
+    url: text,
+    method: text,
+    bindings: text,
+    status: text,
+    disabled_reason: text,
+    created_by_user: text,
+    created_by_client: text,
+    signing_secret: text,
+    previous_secrets: text,
+    overrides: text,
+    failing_since: integer,
+    failing_noticed: integer,
+    failing_attempts: integer,
+    failing_retry_after: integer,
+    version: integer,
+    created_at: integer,
+    updated_at: integer,
+    name: text,
+    description: text,
+    detail: text
+  }),
+  table(
+    "events",
+    "seq",
+    {
+      seq: integer,
+      id: text,
+      resource_type: text,
+      action: text,
+      building_id: integer,
+      tenant_ids: text,
+      created_at: integer,
+      first_delivery: integer,
+      last_delivery: integer,
+      data: text
+    },
+    { weight: "data" }
+  ),
+  // A lease is not copied: a leased delivery waits for its next attempt.
+  table("deliveries", "id", {
+    id: integer,
+    integration: integer,
+    event_id: text,
+    created_at: integer,
+    state: text,
+    reason: text,
+    lane: integer,
+    attempts: integer,
+    early: integer,
+    resend: integer,
+    due_at: integer,
+    attempt_started_at: integer,
+    attempt_duration_ms: integer,
+    attempt_outcome: text,
+    attempt_status: integer,
+    attempt_detail: answer,
+    attempt_excerpt: answer
+  }),
+  table(
+    "attempts",
+    "delivery_id",
+    {
+      delivery_id: integer,
+      number: integer,
+      started_at: integer,
+      duration_ms: integer,
+      outcome: text,
+      status: integer,
+      detail: answer,
+      response_excerpt: answer
+    },
+    { order: ["number"] }
+  ),
+  table(
+    "purged",
+    "source_id",
+    { source_type: text, source_id: integer, resource_type: text, position: integer, created_at: integer },
+    { order: ["source_type", "resource_type"] }
+  ),
+  table("cancellations", "integration", { integration: integer, last_delivery: integer, reason: text }),
+  table("notices", "id", {
+    id: integer,
+    kind: text,
+    integration_id: integer,
+    scope_type: text,
+    scope_id: integer,
+    at: integer,
+    details: text
+  }),
+  table(
+    "idempotency_keys",
+    "key",
+    { key: text, fingerprint: text, answer: text, created_at: integer, expires_at: integer },
+    { weight: "answer" }
+  ),
+  table("settings", "name", { name: text, value: text })
+] as const satisfies ReadonlyArray<MovedTable>
+
+/** A key of a table. */
+export type Key = number | string
+
+/** The keys after `after` and up to `last`; null: without a bound. */
+export interface KeyRange {
+  readonly after: Key | null
+  readonly last: Key | null
+}
+
+/** Rows of a table in order, as JSON text: a list of lists of column values. The same rows have the same text. */
+export interface Part {
+  readonly rows: string
+  readonly count: number
+}
+
+/** The highest numbers that were given to rows, so that no number is used twice. */
+export interface Numbers {
+  readonly integrations: number
+  readonly notices: number
+  readonly access_tokens: number
+  readonly events: number
+  readonly deliveries: number
+}
+
+/**
+ * Settings that say how far a move is. `moving_from` is in a target that is not complete yet, `moved_to` in a source that
+ * must not be used any more. doorhook starts on neither. They are not copied.
+ */
+export const marks = { source: "moved_to", target: "moving_from" } as const
+export type Mark = (typeof marks)[keyof typeof marks]
+
+/** Maximum number of rows and of bytes in a long column that are copied at once. */
+const partRows = 5_000
+const partBytes = 4_000_000
+
+/** Selects the key at which the next part ends, and null after the last row. `from` has the rows after a key. */
+export const partEnd = ({ key, weight }: MovedTable, from: string): string =>
+  `SELECT coalesce(max(CASE WHEN bytes <= ${partBytes} THEN k END), min(k)) AS last FROM (
+    SELECT k, sum(n) OVER (ORDER BY k) AS bytes FROM (
+      SELECT ${key} AS k, ${weight === undefined ? "0" : `octet_length(${weight})`} AS n FROM ${from}
+      ORDER BY ${key} LIMIT ${partRows}) AS a) AS b`

@@ -1,0 +1,44 @@
+/**
+ * A move in a process of its own, which kills itself at a given moment: before or after a call of one of the databases.
+ * Arguments: the source, the target, and the number of the moment. Prints how many moments the move has.
+ */
+import { Move } from "@doorhook/sql"
+import type { MoveSide } from "@doorhook/sql"
+import { Effect } from "effect"
+import { sourceAt, targetAt } from "./MoveSides.ts"
+
+const [from = "", to = "", killAt = "0"] = process.argv.slice(2)
+let moments = 0
+
+const moment = Effect.sync(() => {
+  moments += 1
+  if (moments === Number(killAt)) process.kill(process.pid, "SIGKILL")
+})
+
+const around = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.andThen(
+    moment,
+    Effect.tap(call, () => moment)
+  )
+
+const mortal = (side: MoveSide): MoveSide => ({
+  name: side.name,
+  end: (...given) => around(side.end(...given)),
+  read: (...given) => around(side.read(...given)),
+  replace: (...given) => around(side.replace(...given)),
+  mark: (...given) => around(side.mark(...given)),
+  setMark: (...given) => around(side.setMark(...given)),
+  filled: around(side.filled),
+  numbers: around(Effect.suspend(() => side.numbers)),
+  begin: () => around(side.begin()),
+  finish: (...given) => around(side.finish(...given)),
+  whileStopped: (work, ...given) => around(side.whileStopped(around(work), ...given))
+})
+
+const counts = await Effect.runPromise(
+  Effect.gen(function* () {
+    const [source, target] = [yield* sourceAt(from), yield* targetAt(to)]
+    return yield* new Move(mortal(source), mortal(target), () => Effect.void).run()
+  }).pipe(Effect.scoped)
+)
+process.stdout.write(JSON.stringify({ moments, counts }))
