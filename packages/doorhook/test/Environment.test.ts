@@ -77,6 +77,8 @@ const settings: {
   homeUrl: ["DOORHOOK_HOME_URL", "https://app.example", "https://app.example", "javascript:alert(1)"],
   metricsKey: ["DOORHOOK_METRICS_KEY", "m".repeat(32), "m".repeat(32), "m".repeat(31)],
   requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
+  streamsPerGrant: ["DOORHOOK_STREAMS_PER_GRANT", "5", 5, "0"],
+  streams: ["DOORHOOK_STREAMS", "500", 500, "0"],
   tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],
   accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],

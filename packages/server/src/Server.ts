@@ -11,7 +11,6 @@ import type {
   DeliveryStore,
   Dispatcher,
   Grants,
-  FeedHub,
   Feeds,
   Integrations,
   Notifications,
@@ -22,6 +21,7 @@ import type {
   SettingStore,
   TestEvents
 } from "@doorhook/core"
+import { FeedHub } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import type { HttpRouter } from "effect/http"
 import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
@@ -102,7 +102,11 @@ export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer
   Effect.gen(function* () {
     const { handle } = yield* HttpSurface
     const listener = yield* Listener
-    return listener.serve((request, response) => handle(request, response))
+    const hub = yield* FeedHub
+    // Streams end first. The listener waits for all other open requests.
+    return Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(hub.close))).pipe(
+      Layer.provide(listener.serve((request, response) => handle(request, response)))
+    )
   })
 ).pipe(Layer.provide(surface))
 

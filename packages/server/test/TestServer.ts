@@ -51,6 +51,7 @@ import type {
 } from "@doorhook/core"
 import { it } from "@effect/vitest"
 import { Context, Deferred, Effect, Layer, Predicate, Redacted } from "effect"
+import type { Scope } from "effect"
 import { ApiSettings } from "../src/api/ApiSettings.ts"
 import type { ApiSettingsShape } from "../src/api/ApiSettings.ts"
 import { HealthSettings } from "../src/health/HealthSettings.ts"
@@ -106,6 +107,12 @@ export class Controls extends Context.Service<
     secretRead: Effect.Effect<void>
     /** Number of transactions that tested whether the store accepts changes. */
     probes: number
+    /** Users without rights any more. */
+    readonly withdrawn: Set<string>
+    /** Tokens that are no longer valid. */
+    readonly revoked: Set<string>
+    /** When all tokens expire. */
+    expires_at: number
     /** Integrations whose cached state the dispatcher dropped. */
     readonly forgotten: Array<IntegrationId>
   }
@@ -119,6 +126,9 @@ export class Controls extends Context.Service<
       status: idleStatus,
       secretRead: Effect.void,
       probes: 0,
+      withdrawn: new Set(),
+      revoked: new Set(),
+      expires_at: Number.MAX_SAFE_INTEGER,
       forgotten: []
     })
   )
@@ -223,7 +233,8 @@ const TestDirectory = Layer.effect(
           () => users[login] !== undefined && Redacted.value(password) === `password of ${login}`
         ).pipe(Effect.map((isRight) => (isRight ? { id: UserId.make(login) } : null))),
       isActive: (user) => ask("isActive", () => users[user] !== undefined),
-      administers: (user, id) => ask("administers", () => users[user]?.buildings.includes(id) ?? false),
+      administers: (user, id) =>
+        ask("administers", () => !controls.withdrawn.has(user) && (users[user]?.buildings.includes(id) ?? false)),
       hasBuilding: (id) =>
         ask("hasBuilding", () => Object.values(users).some(({ buildings }) => buildings.includes(id))),
       isTenant: (user, id) => ask("isTenant", () => users[user]?.tenants.includes(id) ?? false),
@@ -293,19 +304,20 @@ const TestAuthorization = Layer.effect(
   AuthorizationServer,
   Effect.gen(function* () {
     const authorization = yield* AuthorizationServer
+    const controls = yield* Controls
     return {
       ...authorization,
       authenticate: (token) => {
         const [user = "", client = "client"] = token.split("~")
         return Effect.succeed(
-          users[user] === undefined
+          users[user] === undefined || controls.revoked.has(token)
             ? null
             : {
                 user_id: UserId.make(user),
                 client_id: ClientId.make(client),
                 grant_id: GrantId.make(token),
                 scopes: token === "narrow" ? ["doors:open"] : ["public"],
-                expires_at: Number.MAX_SAFE_INTEGER
+                expires_at: controls.expires_at
               }
         )
       }
@@ -382,7 +394,7 @@ export const testServer = (options: TestServerOptions = {}) =>
 /** Declares a test on the test clock, with a running server. */
 export const onServer = (
   name: string,
-  body: () => Effect.fn.Return<void, unknown, Layer.Success<ReturnType<typeof testServer>>>,
+  body: () => Effect.fn.Return<void, unknown, Layer.Success<ReturnType<typeof testServer>> | Scope.Scope>,
   options?: TestServerOptions
 ) => it.effect(name, () => Effect.gen(body).pipe(Effect.provide(testServer(options))))
 

@@ -22,9 +22,10 @@ const eventsPerLook = 1_000
 
 const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
 
-export class FeedHub extends Context.Service<FeedHub, Pick<Hub, "listen" | "listeners" | "isClosed" | "close">>()(
-  "@doorhook/core/integrations/FeedHub"
-) {
+export class FeedHub extends Context.Service<
+  FeedHub,
+  Pick<Hub, "listen" | "ready" | "listeners" | "isClosed" | "close">
+>()("@doorhook/core/integrations/FeedHub") {
   static readonly layer: Layer.Layer<FeedHub, never, DeliveryStore> = Layer.effect(
     FeedHub,
     Effect.suspend(() => Hub.make)
@@ -61,22 +62,28 @@ class Hub {
   })
 
   /**
-   * Calls `wake` whenever a building or tenant may have new events, from now on: a reader that reads after this effect
-   * misses nothing. The returned function ends it.
+   * Calls `wake` whenever a building or tenant may have new events, until the returned function is called. A reader that
+   * reads after `ready` misses nothing.
    */
-  readonly listen = (scope: Scope, wake: () => void): Effect.Effect<() => void, StoreError> =>
-    Effect.suspend(() => {
-      const stop = this.#add(keyOf(scope), wake)
-      if (this.#position !== null) return Effect.succeed(stop)
-      return Effect.matchEffect(this.#store.feedEnds, {
-        onFailure: (error) => Effect.andThen(Effect.sync(stop), Effect.fail(error)),
-        onSuccess: ({ events }) =>
-          Effect.sync(() => {
-            this.#begin(events.complete)
-            return stop
-          })
-      }).pipe(Effect.onInterrupt(() => Effect.sync(stop)))
-    })
+  readonly listen = (scope: Scope, wake: () => void): (() => void) => {
+    const key = keyOf(scope)
+    const listeners = this.#listeners.get(key) ?? new Set()
+    this.#listeners.set(key, listeners)
+    listeners.add(wake)
+    return () => {
+      listeners.delete(wake)
+      if (listeners.size > 0 || this.#listeners.get(key) !== listeners) return
+      this.#listeners.delete(key)
+      if (this.#listeners.size === 0) this.#end()
+    }
+  }
+
+  /** Succeeds once the hub looks for new events. */
+  readonly ready: Effect.Effect<void, StoreError> = Effect.suspend(() =>
+    this.#position !== null
+      ? Effect.void
+      : Effect.map(this.#store.feedEnds, ({ events }) => this.#begin(events.complete))
+  )
 
   /** Returns how many readers listen. */
   readonly listeners = (): number => this.#listeners.values().reduce((sum, { size }) => sum + size, 0)
@@ -90,18 +97,6 @@ class Hub {
     this.#isClosed = true
     for (const listeners of this.#listeners.values()) for (const wake of listeners) wake()
     this.#end()
-  }
-
-  #add(key: string, wake: () => void): () => void {
-    const listeners = this.#listeners.get(key) ?? new Set()
-    this.#listeners.set(key, listeners)
-    listeners.add(wake)
-    return () => {
-      listeners.delete(wake)
-      if (listeners.size > 0 || this.#listeners.get(key) !== listeners) return
-      this.#listeners.delete(key)
-      if (this.#listeners.size === 0) this.#end()
-    }
   }
 
   #begin(position: number): void {

@@ -193,6 +193,7 @@ export class Feeds extends Context.Service<
         const clock = yield* Clock.Clock
         const end = clock.currentTimeMillisUnsafe() + wait
         const follow = Effect.fnUntraced(function* () {
+          yield* hub.ready
           let found = yield* readAfter(actor, feed, page.cursor, limits)
           while (found.items.length === 0 && !hub.isClosed()) {
             const left = end - clock.currentTimeMillisUnsafe()
@@ -204,7 +205,7 @@ export class Feeds extends Context.Service<
           return found
         })
         return yield* Effect.acquireUseRelease(
-          hub.listen(feed.scope, () => news.openUnsafe()),
+          Effect.sync(() => hub.listen(feed.scope, () => news.openUnsafe())),
           follow,
           (stop) => Effect.sync(stop)
         )

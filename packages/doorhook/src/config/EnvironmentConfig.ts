@@ -91,6 +91,8 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   metricsFor: text,
   metricsKey: text,
   requestsPerMinute: number,
+  streamsPerGrant: number,
+  streams: number,
   tokenRequestsPerMinute: number,
   accessTokensPerGrant: number,
   homeUrl: text,

@@ -26,6 +26,8 @@ export const CountOrUnlimited = Schema.Union([
   Schema.Literal("unlimited")
 ])
 
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
+
 export const surfaceFields = {
   /**
    * Networks from which deliveries are sent, listed at `GET /v4/webhook_sources` for receivers that filter by address.
@@ -56,15 +58,17 @@ export const surfaceFields = {
   metricsKey: Schema.optional(Text),
   /** Maximum number of requests per minute to `/v4` for one grant, or `unlimited`. Default 600. */
   requestsPerMinute: Schema.optional(CountOrUnlimited),
+  /** Maximum number of live event streams of `/v4` for one grant. Default 20. */
+  streamsPerGrant: Schema.optional(Count),
+  /** Maximum number of live event streams of `/v4` in one process. Default 2000. */
+  streams: Schema.optional(Count),
   /**
    * Maximum number of tokens per minute that one process issues to one client, or `unlimited`. For a client without a
    * secret, the limit is per user. Default 600.
    */
   tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
   /** Maximum number of valid access tokens for one grant. A further token revokes the oldest. Default 100. */
-  accessTokensPerGrant: Schema.optional(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
-  ),
+  accessTokensPerGrant: Schema.optional(Count),
   /**
    * The page of your product to which the pages lead back, like `https://app.example`: an http or https URL. Default:
    * none.
@@ -155,7 +159,9 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
     ...(config.configAlias !== undefined && { configAlias: config.configAlias }),
     ...(config.requestsPerMinute !== undefined && {
       requestsPerMinute: limitOf(config.requestsPerMinute)
-    })
+    }),
+    ...(config.streamsPerGrant !== undefined && { streamsPerGrant: config.streamsPerGrant }),
+    ...(config.streams !== undefined && { streams: config.streams })
   }))
 
 /** Reads origins as browsers send them: scheme and host, with the port only if it is not the scheme's default. */

@@ -11,6 +11,7 @@ import {
   JsonEncoding,
   Publisher,
   publishRequest,
+  FeedHub,
   PublishRequest,
   readIdempotencyKey,
   rootMessage
@@ -224,6 +225,7 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
     })
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
   const own = await begin(run(HttpSurface.use(Effect.succeed)))
+  const hub = await begin(run(FeedHub.use(Effect.succeed)))
   const operatorApi = await begin(run(OperatorApi.use(Effect.succeed)))
   const authorization = await begin(run(AuthorizationServer.use(Effect.succeed)))
   const settings = await begin(run(AuthorizationSettings.use(Effect.succeed)))
@@ -304,6 +306,7 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
   const close = (): Promise<void> => {
     closing ??= (async () => {
       closed.abort()
+      hub.close()
       await open.settled()
       await runtime.dispose()
     })()

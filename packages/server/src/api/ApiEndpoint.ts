@@ -46,6 +46,13 @@ interface Operation<Name extends string> {
   /** Parameters that may be given more than once. Their values are joined by commas. */
   readonly repeatable?: ReadonlyArray<Name>
   readonly run: (call: Call<Name>) => Effect.Effect<Reply, KnownError>
+  /**
+   * Answers clients that ask for an event stream, if there is one. `again` identifies the caller anew; null if the token
+   * is no longer valid.
+   */
+  readonly stream?: (
+    call: Call<Name> & { readonly again: Effect.Effect<Principal | null, KnownError> }
+  ) => Effect.Effect<Pieces, KnownError>
 }
 
 const notAcceptable = failure(406, {
@@ -92,6 +99,17 @@ const makeRateLimit = (limit: number | null, now: () => number): ((grant: string
 /** Headers sent with every answer. */
 const common = { vary: "Accept", "cache-control": "no-store" } as const
 
+/**
+ * Headers of event streams. Without `no-transform`, a host's compression would collect events; without
+ * `X-Accel-Buffering`, nginx would.
+ */
+const streamHeaders = {
+  "content-type": MediaType.eventStream,
+  vary: "Accept",
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no"
+} as const
+
 export interface ApiEndpoint {
   /** The format of the API's failures. */
   readonly face: Face
@@ -126,12 +144,16 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         })
     }
 
+    const identify = (x: Exchange): Effect.Effect<Principal | null, KnownError> => {
+      const presented = readBearer(x.header("authorization"))
+      const audience = { resource: apiResource(publicUrl.url), acceptsUnbound: true }
+      return presented._tag === "Token" ? authorization.authenticate(presented.token, audience) : Exit.succeed(null)
+    }
+
     const authenticate = (x: Exchange): Effect.Effect<Principal, KnownError> => {
       const presented = readBearer(x.header("authorization"))
       const metadata = () => resourceMetadataUrl(publicUrl.url)
-      if (presented._tag !== "Token") return Exit.fail(unauthorized(presented, metadata()))
-      const audience = { resource: apiResource(publicUrl.url), acceptsUnbound: true }
-      return Effect.flatMapEager(authorization.authenticate(presented.token, audience), (caller) => {
+      return Effect.flatMapEager(identify(x), (caller) => {
         if (caller === null) return Exit.fail(unauthorized(presented, metadata()))
         return caller.scopes.includes(publicScope)
           ? Exit.succeed(caller)
@@ -154,7 +176,8 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         path,
         query: names = [],
         repeatable = [],
-        run
+        run,
+        stream
       }: Operation<Name>): Route => ({
         method,
         path,
@@ -167,6 +190,12 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
             Effect.flatMapEager(countRequest(caller.grant_id), (limits) => {
               x.also = limits
               x.client = `grant ${caller.grant_id}`
+              if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
+                const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
+                  stream({ caller, query, params, x, again: Effect.suspend(() => identify(x)) })
+                )
+                return Effect.mapEager(pieces, (body): Answer => ({ status: 200, headers: streamHeaders, body }))
+              }
               const mediaType = negotiate(x)
               if (mediaType === null) return Exit.fail(notAcceptable)
               const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>

@@ -15,6 +15,14 @@ export interface ApiSettingsShape {
   readonly topLevelPageInfo: boolean
   /** Maximum number of requests per minute for each authorization; null for no limit. */
   readonly requestsPerMinute: number | null
+  /** Maximum number of event streams for each authorization. */
+  readonly streamsPerGrant: number
+  /** Maximum number of event streams of this process. */
+  readonly streams: number
+  /** Longest pause between two lines of an event stream, in milliseconds. */
+  readonly streamHeartbeat: number
+  /** How often the token and the right of an event stream are checked, in milliseconds. */
+  readonly streamCheck: number
   /** The networks that deliveries are sent from, for receivers that filter by address. Empty by default. */
   readonly webhookSources: ReadonlyArray<IpNetwork.IpNetwork>
 }
@@ -25,6 +33,10 @@ export const apiDefaults: ApiSettingsShape = {
   configAlias: false,
   topLevelPageInfo: false,
   requestsPerMinute: 600,
+  streamsPerGrant: 20,
+  streams: 2_000,
+  streamHeartbeat: 15_000,
+  streamCheck: 30_000,
   webhookSources: []
 }
 

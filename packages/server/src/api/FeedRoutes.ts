@@ -21,6 +21,8 @@ import type { Params } from "../http/Route.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
+import { FeedStreams } from "./FeedStreams.ts"
+import type { StreamFormat } from "./FeedStreams.ts"
 import { listDocument, readPart, readSize, sizeParameters } from "./ListPages.ts"
 import type { ListPart, PageSize } from "./ListPages.ts"
 import { collectionUrl, scopePath, scopeKinds, scopeIn, scopeUrl, targetIn } from "./ScopePaths.ts"
@@ -170,6 +172,30 @@ const routesOf = (owner: ScopeKind): ReadonlyArray<FeedRoute> => [
   }
 ]
 
+/** Reads where a stream continues; null without the header. It wins over the parameters of the address. */
+const readLastEventId = (feed: Feed, text = ""): Read<FeedStart | null> =>
+  text === ""
+    ? Exit.succeed(null)
+    : Option.match(parseCursor(feed, text), {
+        onNone: () =>
+          Exit.fail(
+            failure(400, {
+              code: "invalid_header",
+              title: "Invalid header",
+              detail: "`Last-Event-ID` must be the `id` of an earlier event of this address.",
+              source: { header: "Last-Event-ID" }
+            })
+          ),
+        onSome: (cursor) => Exit.succeed({ after: cursor })
+      })
+
+const formatOf = (feed: Feed): StreamFormat => ({
+  event: feed.integration === null ? "event" : "delivery",
+  cursorText: (cursor) => formatCursor(feed, cursor),
+  itemText,
+  gapText: (gap) => JSON.stringify(gapText(gap))
+})
+
 /** Says in which parameter a cursor beyond the end was given. */
 const refuseCursor = <A, E>(read: Effect.Effect<A, E | CursorBeyondEnd>) =>
   Effect.catchIf(
@@ -182,6 +208,7 @@ export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation }: ApiEnd
   const feeds = yield* Feeds
   const publicUrl = yield* PublicUrl
   const declared = yield* ResourceTypes
+  const streams = yield* FeedStreams.make
 
   return scopeKinds.flatMap(routesOf).map(({ feedIn, operation: name, path, urlOf }) =>
     operation({
@@ -220,6 +247,20 @@ export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation }: ApiEnd
             return pageMembers(request, formatCursor(feed, cursor), more, gap)
           }
           return { status: 200, document: listDocument(part, members) }
+        }),
+      stream: ({ again, caller, params, query, x }) =>
+        Effect.gen(function* () {
+          const feed = yield* feedIn(params)
+          const { last, start, types } = yield* all({
+            last: readLastEventId(feed, x.header("last-event-id")),
+            size: readSize(query),
+            start: readStart(feed, query),
+            types: readTypes(query, declared),
+            wait: readWait(query)
+          })
+          yield* feeds.authorize(caller, feed)
+          const { cursor, gap } = yield* refuseCursor(feeds.locate(feed, last ?? start ?? "next", types))
+          return yield* streams.open({ caller, again, feed, cursor, gap, types, format: formatOf(feed) })
         })
     })
   )

@@ -154,11 +154,14 @@ export class AnswerWriter {
   }
 
   /** Closes the connection unless the client reads. The returned function ends this. */
-  #expectRead(request: IncomingMessage, response: ServerResponse): () => void {
+  #expectRead(request: IncomingMessage, response: ServerResponse, last?: string): () => void {
     // The queue of an HTTP/2 connection belongs to all of its streams.
     return this.#deadline.begin(request.httpVersionMajor === 1 ? request.socket : null, () => {
       this.#countClosed()
-      reset(request, response)
+      if (last === undefined || response.writableEnded) return reset(request, response)
+      response.end(last)
+      const timer = setTimeout(() => reset(request, response), closeGrace)
+      response.once("close", () => clearTimeout(timer))
     })
   }
 
@@ -174,10 +177,11 @@ export class AnswerWriter {
     close: () => void
   ): void {
     const read = reader(body)
+    const live = isPieces(body) ? body.live : undefined
     const write = (bytes: Uint8Array) =>
       Effect.callback<void>((resume) => {
         if (response.write(bytes)) return resume(Effect.void)
-        const end = this.#expectRead(request, response)
+        const end = this.#expectRead(request, response, live?.tooSlow)
         const drained = (): void => {
           end()
           resume(Effect.void)
@@ -232,10 +236,15 @@ export class AnswerWriter {
         controller.error(new Error("The answer was not read in time."))
       })
     }
+    let isCancelled = false
+    let stop = (): void => undefined
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
       new Promise<void>((resolve, reject) => {
         end()
-        this.#fork(logged(read)).addObserver((exit) => {
+        const fiber = this.#fork(logged(read))
+        stop = () => fiber.interruptUnsafe()
+        fiber.addObserver((exit) => {
+          if (isCancelled) return resolve()
           if (Exit.isSuccess(exit) && exit.value !== null) {
             controller.enqueue(exit.value)
             expectRead(controller)
@@ -248,7 +257,9 @@ export class AnswerWriter {
         })
       })
     const cancel = (): void => {
+      isCancelled = true
       end()
+      stop()
       close()
     }
     return new ReadableStream<Uint8Array>({ start: expectRead, pull, cancel }, { highWaterMark: 0 })

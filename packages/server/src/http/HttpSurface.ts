@@ -37,7 +37,7 @@ import { json } from "./MediaType.ts"
 import { metadataPath, resourceMetadataPath } from "./OwnPaths.ts"
 import { costOf, costOfPieces, OpenAnswers } from "./OpenAnswers.ts"
 import type { Answer, Face, Params, Resource, Route } from "./Route.ts"
-import { isPlainlySpelled, makeTable } from "./Route.ts"
+import { isPieces, isPlainlySpelled, makeTable } from "./Route.ts"
 
 const noBody = new Uint8Array()
 
@@ -130,7 +130,8 @@ const isBelow = (path: string, prefix: string): boolean =>
  * Request headers that browsers may send across origins. `exposedHeaders` are the response headers that pages may read.
  */
 const preflightHeaders = {
-  "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
+  "access-control-allow-headers":
+    "authorization, content-type, accept, idempotency-key, if-match, last-event-id, x-request-id",
   "access-control-max-age": "600"
 } as const
 const exposedHeaders = "etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id"
@@ -356,7 +357,7 @@ class Requests {
    */
   #counted(incoming: Incoming, x: Exchange, face: Face, answer: Answer, done: Done): void {
     const cost = incoming.method === "HEAD" ? 0 : costOf(answer)
-    if (cost === 0) return done({ answer, x, close: notCounted })
+    if (cost === 0) return done({ answer, x, close: closeOf(answer) })
     const refusal = incoming.method === "GET" ? this.#openAnswers.refusalOf(x.client, cost) : null
     if (refusal === null) return done({ answer, x, close: this.#openAnswers.open(x.client, cost) })
     this.#settle(x, face.refuse(x, refusal), (refused) => done({ answer: refused, x, close: notCounted }))
@@ -367,6 +368,10 @@ class Requests {
 type Done = (given: Outgoing) => void
 
 const notCounted = (): void => undefined
+
+/** Returns a function that ends a stream. */
+const closeOf = ({ body }: Answer): (() => void) =>
+  body !== null && isPieces(body) && body.live !== undefined ? body.live.close : notCounted
 
 /** Returns the response that a connection is sending or will send next; null if no request is open. */
 export const responseOn = (socket: Duplex): ServerResponse | null =>

@@ -109,6 +109,18 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
   return best
 }
 
+/** The media type of server-sent events. */
+export const eventStream = "text/event-stream"
+
+/** Whether the client names event streams, and prefers no form of JSON that it names. */
+export const prefersStream = (accept: string | undefined): boolean => {
+  if (accept === undefined || !accept.includes(eventStream)) return false
+  const named = splitList(accept).flatMap((text) => parseRange(text) ?? [])
+  const best = (is: (range: MediaRange) => boolean) => Math.max(0, ...named.filter(is).map(({ quality }) => quality))
+  const wanted = best((range) => `${range.type}/${range.subtype}` === eventStream)
+  return wanted > 0 && wanted >= best((range) => isJson(range) || isJsonApi(range))
+}
+
 /**
  * Chooses the media type of the response; null if the client accepts neither type (406). With equal quality, the closer
  * match wins; if both match equally closely, JSON:API wins.

@@ -21,7 +21,7 @@ export const costOfPieces = partBytes + maxDataBytes
 /** Returns how many bytes an answer occupies until its client has read it; 0 for a small one. */
 export const costOf = ({ body }: Answer): number => {
   if (body === null) return 0
-  if (isPieces(body)) return costOfPieces
+  if (isPieces(body)) return body.live === undefined ? costOfPieces : 0
   return body.length > smallBody ? body.length : 0
 }
 

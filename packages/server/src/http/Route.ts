@@ -11,6 +11,16 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 export interface Pieces {
   /** The next piece; null at the end. A failure closes the connection, because the answer has begun. */
   readonly next: Effect.Effect<string | null, KnownError>
+  /**
+   * Set for a stream, which goes on until its client leaves. It occupies no memory for its client, and begins at once,
+   * even before there is a piece.
+   */
+  readonly live?: {
+    /** Called once when the stream is over. */
+    readonly close: () => void
+    /** The last piece for a client that does not read. */
+    readonly tooSlow: string
+  }
 }
 
 /** The answer to a request. */
