@@ -135,15 +135,17 @@ describe.skipIf(!hasNginx)("a receiver behind nginx", () => {
   const zone = "limit_req_zone $binary_remote_addr zone=all:1m rate=20r/s;"
   const byConnection = "limit_req_zone $connection zone=all:1m rate=10r/s;"
   const asks = "limit_req_status 429; add_header Retry-After 1 always;"
+  // R-HTTP-09 leaves four requests unfinished, which must not stop the run once fewer requests are sent at once.
+  const ofRate = [...met, "R-HTTP-09"]
   it.live.each([
-    ["by address, with 429 and Retry-After", zone, `limit_req zone=all burst=5 nodelay; ${asks}`],
-    ["by address, with nginx's own 503", zone, "limit_req zone=all burst=5 nodelay;"],
-    ["by connection", byConnection, `limit_req zone=all burst=2 nodelay; ${asks}`],
-    ["of two connections at once", "limit_conn_zone $binary_remote_addr zone=all:1m;", "limit_conn all 2;"]
-  ] as const)("that limits %s fails nothing", ([, declared, limit]) =>
+    ["by address, with 429 and Retry-After", zone, `limit_req zone=all burst=5 nodelay; ${asks}`, ofRate],
+    ["by address, with nginx's own 503", zone, "limit_req zone=all burst=5 nodelay;", ofRate],
+    ["by connection", byConnection, `limit_req zone=all burst=2 nodelay; ${asks}`, ofRate],
+    ["of two connections at once", "limit_conn_zone $binary_remote_addr zone=all:1m;", "limit_conn all 2;", met]
+  ] as const)("that limits %s fails nothing", ([, declared, limit, only]) =>
     Effect.gen(function* () {
       const origin = yield* inProcess({ change: () => ({}), secret: null })
-      const report = yield* tested(yield* behindNginx(origin, declared, limit), origin)
+      const report = yield* tested(yield* behindNginx(origin, declared, limit), origin, { only })
       assertRight(report, ["R-ACK-01"])
       assert.strictEqual(report.verdict, "pass", limitIn(report))
     }).pipe(Effect.provide(NodePlatform.layer))
