@@ -85,7 +85,7 @@ export * from "./ports/WakeSignal.ts"
 // oauth: the authorization server
 export * from "./oauth/AuthorizationServer.ts"
 export { AuthorizationSettings, authorizationDefaults, authorizationSettingsOf } from "./oauth/AuthorizationSettings.ts"
-export type { AuthorizationSettingsShape } from "./oauth/AuthorizationSettings.ts"
+export type { AuthorizationSettingsShape, ClientIdMetadata } from "./oauth/AuthorizationSettings.ts"
 export { authorizeParameters, denied } from "./oauth/AuthorizationRequest.ts"
 export type {
   AuthorizeCheck,
@@ -95,6 +95,7 @@ export type {
   AuthorizeSource
 } from "./oauth/AuthorizationRequest.ts"
 export { assertionAlgorithms } from "./oauth/ClientAssertion.ts"
+export { clientDocumentsLayer, TooManyDocuments } from "./oauth/ClientDocuments.ts"
 export type { ClientRequest } from "./oauth/ClientAuthentication.ts"
 export * from "./oauth/Clients.ts"
 export * from "./oauth/Grants.ts"

@@ -83,6 +83,12 @@ const settings: {
   accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
   texts: ["DOORHOOK_TEXTS", '{"fr":{"deny":"Refuser"}}', { fr: { deny: "Refuser" } }, "Refuser"],
+  clientIdMetadata: [
+    "DOORHOOK_CLIENT_ID_METADATA",
+    '{"allow":["https://*.example.com"]}',
+    { allow: ["https://*.example.com"] },
+    '{"allow":["http://example.com"]}'
+  ],
   resources: [
     "DOORHOOK_RESOURCES",
     '{"https://api.example/doors":{"scopes":["public"]}}',

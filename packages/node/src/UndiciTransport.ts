@@ -109,6 +109,8 @@ class Targets {
   }
 }
 
+type Answered = Extract<TransportReport, { readonly _tag: "Answered" }>
+
 /** Maximum number of interim answers (status 1xx, RFC 9110 section 15.2) before the final one. */
 const maxInterim = 16
 
@@ -131,6 +133,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   #status = 0
   #retryAfter: string | null = null
   #location: string | null = null
+  #headers: Answered["headers"]
   #headersElapsed = 0
   #chunks: Array<Buffer> | null = null
   #received = 0
@@ -191,6 +194,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     if (isLate && !this.#deadlines.isCatchingUp(now)) return this.expire()
     this.#status = status
     this.#retryAfter = headerText(headers["retry-after"])
+    if (this.#request.method === "GET") this.#headers = headers
     if (isRedirect(status)) this.#location = headerText(headers["location"])
     this.#headersElapsed = isLate ? this.deadline : now - this.#startedAt
   }
@@ -234,8 +238,9 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   }
 
   #dispatch(): void {
-    const { body, headers } = this.#request
-    this.#connection.client.dispatch({ path: this.#target.path, method: "POST", headers, body }, this)
+    const { body, headers, method = "POST" } = this.#request
+    const content = method === "GET" ? null : body
+    this.#connection.client.dispatch({ path: this.#target.path, method, headers, body: content }, this)
   }
 
   /** Ends the request after a failure. Once the headers are complete, the answer counts even if the body fails. */
@@ -258,6 +263,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
       status,
       retry_after: this.#retryAfter,
       location: this.#location,
+      ...(this.#headers !== undefined && { headers: this.#headers }),
       excerpt: this.#chunks === null ? "" : excerptOf(this.#chunks),
       headers_elapsed: this.#headersElapsed,
       elapsed: now - this.#startedAt

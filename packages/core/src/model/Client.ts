@@ -62,15 +62,24 @@ export const RegisteredClient = Schema.Struct({
 })
 export type RegisteredClient = typeof RegisteredClient.Type
 
-/** A client of either kind. */
-export type KnownClient = Client | RegisteredClient
+/** A public client that is not registered: its id is the URL of its metadata. */
+export interface DocumentClient {
+  readonly id: ClientId
+  readonly name: string
+  /** The host of the id, with the port if it has one. */
+  readonly host: string
+  readonly redirect_uris: ReadonlyArray<string>
+}
+
+/** A client of any kind. */
+export type KnownClient = Client | RegisteredClient | DocumentClient
 
 /** Returns the keys with which a client signs its assertions. */
 export const keysOf = (client: KnownClient): ReadonlyArray<PublicKey> =>
-  "secrets" in client ? [] : (client.jwks?.keys ?? [])
+  "secrets" in client || "host" in client ? [] : (client.jwks?.keys ?? [])
 
 /** Whether the client has a secret or a key to authenticate with (RFC 6749 section 2.1). */
 export const isConfidential = (client: KnownClient): boolean =>
   "secrets" in client
     ? client.secrets.length > 0
-    : Predicate.isNotNullish(client.secret) || Predicate.isNotNullish(client.jwks)
+    : !("host" in client) && (Predicate.isNotNullish(client.secret) || Predicate.isNotNullish(client.jwks))

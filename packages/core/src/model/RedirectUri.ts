@@ -29,6 +29,9 @@ export const isAcceptable = (uri: string): boolean => {
   return url.protocol.includes(".")
 }
 
+/** Whether a redirect URI leads to a program on the user's machine (RFC 8252 section 7.3). */
+export const isLoopback = (uri: string): boolean => loopback.test(uri)
+
 /** Returns a loopback URI without its port, and any other URI unchanged. */
 const withoutLoopbackPort = (uri: string): string => uri.replace(loopback, "http://$1")
 

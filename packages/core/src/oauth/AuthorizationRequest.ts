@@ -6,7 +6,7 @@
  * shows the problem instead (RFC 6749 section 4.1.2.1).
  */
 import { Effect, Result } from "effect"
-import type { Client } from "../model/Client.ts"
+import type { KnownClient } from "../model/Client.ts"
 import { isConfidential, outOfBandUri } from "../model/Client.ts"
 import { publicScope, scopeNames } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
@@ -22,7 +22,9 @@ import type { Secrets } from "./Secrets.ts"
 
 /** A valid request, ready for the user's login and consent. */
 export interface AuthorizeRequest {
-  readonly client: Client
+  readonly client: Pick<KnownClient, "id" | "name" | "redirect_uris">
+  /** The host that vouches for the client, if the client is not registered; otherwise null. */
+  readonly client_host: string | null
   readonly redirect_uri: string
   /** Whether the client sent the redirect URI. If not, the default is used. */
   readonly redirect_uri_given: boolean
@@ -47,6 +49,8 @@ export type AuthorizeErrorCode =
 export type AuthorizeProblem =
   /** A page for the user, who must not be redirected. Status 401 means that the client's secret was wrong. */
   | { readonly _tag: "Page"; readonly status: 400 | 401; readonly message: string }
+  /** A page about too many look-ups of clients that are not registered. `retry_after` is in whole seconds. */
+  | { readonly _tag: "Busy"; readonly retry_after: number; readonly message: string }
   /** A page about too many wrong secrets. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
   /** An error for the client, sent by redirecting the user. */
@@ -95,7 +99,7 @@ const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
  */
 const redirectProblem = Effect.fnUntraced(function* (
   directory: Directory["Service"],
-  { id, redirect_uris }: Client,
+  { id, redirect_uris }: KnownClient,
   given: string | null
 ) {
   if (RedirectUri.isRegistered(redirect_uris, given ?? outOfBandUri)) return null
@@ -113,7 +117,7 @@ const redirectProblem = Effect.fnUntraced(function* (
 })
 
 /** Returns the problem with a PKCE challenge; null if it is valid. */
-const challengeProblem = (client: Client, challenge: string | null, method: string | null): string | null => {
+const challengeProblem = (client: KnownClient, challenge: string | null, method: string | null): string | null => {
   if (challenge === null) {
     if (method !== null) return "The code_challenge is missing. Send it with its code_challenge_method."
     return isConfidential(client)
@@ -152,7 +156,14 @@ export const makeCheckAuthorize = ({ clients, directory, resources, settings }: 
     if (doubtful !== undefined) return page(cameTwice(doubtful))
     const clientId = get(parameters, "client_id")
     if (clientId === null) return page("The parameter client_id is missing.")
-    const client = yield* clients.findClient(clientId)
+    const client = yield* clients.readClient(clientId, address).pipe(
+      Effect.catchTags({
+        DocumentRefused: ({ message }) => Effect.succeed(page(message)),
+        TooManyDocuments: ({ message, retry_after }) =>
+          Effect.succeed({ _tag: "Busy", retry_after, message } satisfies AuthorizeProblem)
+      })
+    )
+    if (client !== null && "_tag" in client) return client
     if (client === null) return page("No application is registered under this client_id.")
 
     const given = get(parameters, "redirect_uri")
@@ -191,6 +202,7 @@ export const makeCheckAuthorize = ({ clients, directory, resources, settings }: 
 
     const request: AuthorizeRequest = {
       client,
+      client_host: "host" in client ? client.host : null,
       redirect_uri,
       redirect_uri_given: given !== null,
       state,

@@ -18,6 +18,8 @@ import { TokenStore } from "../ports/TokenStore.ts"
 import type { AuthorizeCheck, AuthorizeRequest, AuthorizeSource } from "./AuthorizationRequest.ts"
 import { makeCheckAuthorize } from "./AuthorizationRequest.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
+import type { TooManyDocuments } from "./ClientDocuments.ts"
+import { ClientDocuments } from "./ClientDocuments.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
 import { makeClientAuthentication } from "./ClientAuthentication.ts"
 import type { LoginAttempt, LoginResult, SignInResult } from "./Login.ts"
@@ -72,7 +74,7 @@ export class AuthorizationServer extends Context.Service<
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
 
     /** Issues tokens for all grant types (RFC 6749 sections 4.1.3, 4.4.2 and 6). */
-    readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>
+    readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens | TooManyDocuments>
 
     /** Revokes an access token, or the whole grant of a refresh token (RFC 7009). Unknown tokens are not an error. */
     readonly revoke: (request: ClientRequest) => Effect.Effect<void, Refusal>
@@ -101,7 +103,8 @@ export class AuthorizationServer extends Context.Service<
         tokens: store,
         secrets,
         throttle,
-        now
+        now,
+        documents: yield* ClientDocuments
       })
       const resources = new Resources(settings)
       const parts = { bursts, clients, directory, now, resources, secrets, settings, store, throttle }

@@ -8,6 +8,9 @@ import { publicScope } from "../model/Token.ts"
 import type { ResourceSettings } from "./Resources.ts"
 import { resourceFlaw } from "./Resources.ts"
 
+/** The origins whose documents may describe clients: `any`, or origins like `https://*.example.com`. */
+export type ClientIdMetadata = "any" | { readonly allow: ReadonlyArray<string> }
+
 export interface AuthorizationSettingsShape {
   /**
    * Whether a confidential client must send its secret to refresh. The default is false, because the refresh request in
@@ -31,6 +34,11 @@ export interface AuthorizationSettingsShape {
   readonly resources: Readonly<Record<string, ResourceSettings>>
   /** Whether an undeclared scope is refused as an error or left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
+  /**
+   * Whether clients that are not registered are accepted, by the document at the URL that is their id
+   * (`ClientDocuments`). Null: they are not.
+   */
+  readonly clientIdMetadata: ClientIdMetadata | null
   /** Maximum number of valid access tokens per grant. Issuing another one invalidates the oldest. */
   readonly accessTokensPerGrant: number
   /**
@@ -47,6 +55,7 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   scopes: {},
   resources: {},
   unknownScope: "refuse",
+  clientIdMetadata: null,
   accessTokensPerGrant: 100,
   tokenRequestsPerMinute: 600
 }
@@ -57,6 +66,19 @@ export const scopeNameFlaw = (name: string): string | null => {
   return /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(name)
     ? null
     : `${JSON.stringify(name)} can't be a scope: names have up to 100 visible ASCII characters, without spaces, quotes and backslashes, like doors:open`
+}
+
+const originPattern = /^https:\/\/(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
+const isOriginPattern = (text: string): boolean => originPattern.test(text)
+
+/**
+ * Whether an allowed origin, like `https://*.example.com`, includes a URL. A port counts only if the origin has one.
+ */
+export const includesOrigin = (pattern: string, url: URL): boolean => {
+  const [, wildcard, host = "", port] = originPattern.exec(pattern) ?? []
+  if (port !== undefined && port !== (url.port === "" ? "443" : url.port)) return false
+  const name = host.toLowerCase()
+  return wildcard === undefined ? url.hostname === name : url.hostname.endsWith(`.${name}`)
 }
 
 const scopeProblems = ([name, description]: readonly [string, string]): ReadonlyArray<Problem> => {
@@ -90,6 +112,18 @@ const resourceProblems =
     ]
   }
 
+const documentProblems = (setting: ClientIdMetadata | null): ReadonlyArray<Problem> => {
+  if (setting === null || setting === "any") return []
+  const pointer = "/clientIdMetadata"
+  if (setting.allow.length === 0) return [{ pointer, detail: "must have at least one origin in `allow`" }]
+  return setting.allow
+    .filter((origin) => !isOriginPattern(origin))
+    .map((origin) => ({
+      pointer,
+      detail: `${JSON.stringify(origin)} must be an https origin, like https://app.example or https://*.example.com`
+    }))
+}
+
 /** Returns problems with resources that a client could not tell apart. */
 const sameResources = (uris: ReadonlyArray<string>): ReadonlyArray<Problem> =>
   uris.flatMap((uri, at) => {
@@ -107,7 +141,8 @@ export const authorizationSettingsOf = (
   const invalid = InvalidInput.of("Invalid settings", [
     ...Object.entries(settings.scopes).flatMap(scopeProblems),
     ...Object.entries(settings.resources).flatMap(resourceProblems(settings.scopes)),
-    ...sameResources(Object.keys(settings.resources))
+    ...sameResources(Object.keys(settings.resources)),
+    ...documentProblems(settings.clientIdMetadata)
   ])
   return invalid === null ? Result.succeed(settings) : Result.fail(invalid)
 }

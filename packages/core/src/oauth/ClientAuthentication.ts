@@ -17,6 +17,7 @@ import { get } from "./Parameters.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
 import type { Assertion } from "./ClientAssertion.ts"
 import { assertionType, claimsFlaw, forgottenAt, isSignedBy, readAssertion } from "./ClientAssertion.ts"
+import type { ClientDocuments, DocumentRefused, TooManyDocuments } from "./ClientDocuments.ts"
 import type { Secrets } from "./Secrets.ts"
 import { sameHash } from "./Secrets.ts"
 
@@ -41,8 +42,16 @@ type Proof = "secret" | "secret_if_sent"
 type Asked<A, E = never> = Effect.Effect<A, E | StoreError | DirectoryError>
 
 export interface ClientAuthentication {
-  /** Returns the client with exactly this id, from the host's directory or registered with the service. */
+  /**
+   * Returns the client with exactly this id, from the host's directory or registered with the service. For a client
+   * that is not registered, only what its id says.
+   */
   readonly findClient: (id: string) => Asked<KnownClient | null>
+  /** Like `findClient`, but reads the document of a client that is not registered. */
+  readonly readClient: (
+    id: string,
+    address: string | null
+  ) => Asked<KnownClient | null, DocumentRefused | TooManyDocuments>
   /**
    * Checks whether a secret is right. Wrong secrets are counted, and after too many, secrets are no longer compared.
    */
@@ -65,9 +74,10 @@ export const makeClientAuthentication = (needs: {
   readonly throttle: LoginThrottle
   readonly tokens: Pick<TokenStore["Service"], "useAssertion">
   readonly now: () => number
+  readonly documents: typeof ClientDocuments.Service
 }): ClientAuthentication => {
-  const { now, secrets, throttle, tokens } = needs
-  const findClient = makeFindClient(needs.directory, needs.store)
+  const { documents, now, secrets, throttle, tokens } = needs
+  const findClient = makeFindClient(needs.directory, needs.store, documents.accepted)
 
   const checkSecret: ClientAuthentication["checkSecret"] = (client, secret, guess) => {
     const attempt = () =>
@@ -107,6 +117,10 @@ export const makeClientAuthentication = (needs: {
 
   return {
     findClient,
+    readClient: (text, address) =>
+      Effect.flatMapEager(findClient(text), (client): Asked<KnownClient | null, DocumentRefused | TooManyDocuments> =>
+        client !== null && "host" in client ? documents.read(text, address) : Effect.succeed(client)
+      ),
     checkSecret,
     authenticateClient: (request, proof) => {
       const credentials = readCredentials(request)
@@ -229,6 +243,7 @@ export const isSecretOf = (
   secret: string,
   now: number
 ): Effect.Effect<boolean> => {
+  if ("host" in client) return Effect.succeed(false)
   if (!("secrets" in client)) {
     return Predicate.isNotNullish(client.secret) ? secrets.isValueOf(client.secret, secret) : Effect.succeed(false)
   }

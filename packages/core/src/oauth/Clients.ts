@@ -15,6 +15,7 @@ import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
+import { ClientDocuments } from "./ClientDocuments.ts"
 import { makeFindClient } from "../ports/KnownClients.ts"
 import { makeSecrets } from "./Secrets.ts"
 
@@ -158,7 +159,7 @@ export class Clients extends Context.Service<
         yield* revoke
       })
 
-      const findClient = makeFindClient(directory, store)
+      const findClient = makeFindClient(directory, store, (yield* ClientDocuments).accepted)
       const nameOf = (id: ClientId) => Effect.map(findClient(id), (client) => client?.name ?? null)
 
       return Clients.of({ list: store.list, nameOf, add, rotate, remove })

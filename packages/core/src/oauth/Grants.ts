@@ -11,6 +11,7 @@ import { Directory } from "../ports/Directory.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
+import { ClientDocuments } from "./ClientDocuments.ts"
 import { makeFindClient } from "../ports/KnownClients.ts"
 
 /** Maximum number of grants listed for a user. */
@@ -39,7 +40,7 @@ export class Grants extends Context.Service<
     Effect.gen(function* () {
       const tokens = yield* TokenStore
       const now = yield* storeTime
-      const findClient = makeFindClient(yield* Directory, yield* ClientStore)
+      const findClient = makeFindClient(yield* Directory, yield* ClientStore, (yield* ClientDocuments).accepted)
       const nameOf = (id: ClientId) => Effect.map(findClient(id), (client) => [id, client?.name ?? null] as const)
 
       return Grants.of({

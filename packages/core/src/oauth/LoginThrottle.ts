@@ -81,7 +81,7 @@ const nameKey = ({ kind, name }: Credential): string =>
   kind === "login" ? name.slice(0, 256).trim().toLowerCase() : name.slice(0, 256)
 
 /** Returns the key for an address. For IPv6, this is the 64-bit network, which belongs to one subscriber. */
-const networkOf = (address: string): string =>
+export const networkOf = (address: string): string =>
   Result.match(NetAddress.ipFromString(address.split("%")[0] ?? address), {
     onFailure: () => address.slice(0, 64).replaceAll(" ", "_"),
     onSuccess: (parsed) => {

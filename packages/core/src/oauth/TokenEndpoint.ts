@@ -8,7 +8,7 @@
  * two holders is illegitimate (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect, Result } from "effect"
-import type { Client } from "../model/Client.ts"
+import type { KnownClient } from "../model/Client.ts"
 import { isConfidential } from "../model/Client.ts"
 import type { UserId } from "../model/Ids.ts"
 import { GrantId } from "../model/Ids.ts"
@@ -19,11 +19,13 @@ import type { TokenResponse } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
+import * as RedirectUri from "../model/RedirectUri.ts"
 import { isExpired, isReplay } from "../model/TokenValidity.ts"
 import { makeMinuteCounter } from "./MinuteCounter.ts"
 import { grantedScope, narrowedScope, narrowingRefusal, scopeRefusal, verifies } from "./AuthorizationRequest.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
+import type { TooManyDocuments } from "./ClientDocuments.ts"
 import { OAuthError, TooManyTokens } from "./OAuthError.ts"
 import type { TooManyAttempts } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
@@ -44,7 +46,10 @@ interface TokenEndpointNeeds {
   readonly store: TokenStore["Service"]
 }
 
-type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyAttempts | TooManyTokens | StoreError | DirectoryError>
+type Answer = Effect.Effect<
+  TokenResponse,
+  OAuthError | TooManyAttempts | TooManyTokens | TooManyDocuments | StoreError | DirectoryError
+>
 
 /** What an access token is for. */
 interface Extent {
@@ -139,7 +144,11 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     )
 
   /** Checks that a grant may still be used: it belongs to the client, is not revoked, and its user exists. */
-  const checkGrant = (grant: Grant, client: Client, what: string): Effect.Effect<void, OAuthError | DirectoryError> => {
+  const checkGrant = (
+    grant: Grant,
+    client: KnownClient,
+    what: string
+  ): Effect.Effect<void, OAuthError | DirectoryError> => {
     if (grant.client_id !== client.id) return refuse(`${what} was issued to another client.`)
     if (grant.revoked_at !== null) return refuse(`${what} has been revoked. Log the user in again.`)
     return Effect.flatMapEager(directory.isActive(grant.user_id), (isActive) =>
@@ -169,8 +178,21 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     )
   }
 
+  /** Checks that the document of a client that is not registered still has the redirect URI of the code. */
+  const checkDocument = Effect.fnUntraced(function* (
+    { id }: KnownClient,
+    { redirect_uri }: AuthorizationCode,
+    { address }: ClientRequest
+  ) {
+    const current = yield* Effect.catchTag(clients.readClient(id, address), "DocumentRefused", ({ why }) =>
+      refuse(`The document at the client_id can't be used: ${why}.`)
+    )
+    if (current === null || !RedirectUri.isRegistered(current.redirect_uris, redirect_uri))
+      return yield* refuse("The document at the client_id no longer has the redirect_uri of the authorize step.")
+  })
+
   const exchangeCode = Effect.fnUntraced(function* (
-    client: Client,
+    client: KnownClient,
     request: ClientRequest
   ): Effect.fn.Return<TokenResponse, Effect.Error<Answer>> {
     const { parameters } = request
@@ -185,6 +207,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     const { code, grant } = found
     yield* checkGrant(grant, client, "The code")
     yield* checkBinding(code, parameters)
+    if ("host" in client) yield* checkDocument(client, code, request)
     const extent = yield* extentOf(grant, request)
     // A replay must revoke the grant even if the client has reached its limit.
     if (!found.isUsed) yield* countToken(client, grant.user_id, at)
@@ -199,7 +222,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     return response(accessTokenText(seq, access.value), refresh.value, extent, at)
   })
 
-  const refreshTokens = (client: Client, request: ClientRequest): Answer => {
+  const refreshTokens = (client: KnownClient, request: ClientRequest): Answer => {
     const at = now()
     const presented = get(request.parameters, "refresh_token")
     if (presented === null) return missing("refresh_token")
@@ -221,7 +244,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
   }
 
   /** Issues an access token for a refresh token, and a new refresh token if the settings rotate them. */
-  const issueFor = (client: Client, grant: Grant, wanted: Refresh): Answer => {
+  const issueFor = (client: KnownClient, grant: Grant, wanted: Refresh): Answer => {
     const { at, hash, presented } = wanted
     const rotates = refreshRotation === "always" || (refreshRotation === "public" && !isConfidential(client))
     const successorOf = rotates ? newRefreshToken(grant.id, at) : Effect.succeed(null)
@@ -244,7 +267,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
    * limits per grant hold for them.
    */
   const issueToService = Effect.fnUntraced(function* (
-    client: Client,
+    client: KnownClient,
     { issuer, parameters }: ClientRequest
   ): Effect.fn.Return<TokenResponse, Effect.Error<Answer>> {
     const at = now()
@@ -319,7 +342,7 @@ const missing = (name: string): Effect.Effect<never, OAuthError> =>
  */
 const makeTokenLimit = (
   limit: number | null
-): ((client: Client, user: UserId, now: number) => Effect.Effect<void, TooManyTokens>) => {
+): ((client: KnownClient, user: UserId, now: number) => Effect.Effect<void, TooManyTokens>) => {
   if (limit === null) return () => Effect.void
   const countOf = makeMinuteCounter()
   return (client, user, now) => {

@@ -2,7 +2,7 @@
  * Handles presented tokens: bearer authentication (RFC 6750), revocation (RFC 7009) and introspection (RFC 7662).
  */
 import { Effect } from "effect"
-import type { Client } from "../model/Client.ts"
+import type { KnownClient } from "../model/Client.ts"
 import { isConfidential } from "../model/Client.ts"
 import type { ClientId, GrantId, UserId } from "../model/Ids.ts"
 import type { AccessToken, Grant, PresentedAccessToken } from "../model/Token.ts"
@@ -192,4 +192,4 @@ const audienceOf = (resource: string): { readonly aud?: string | ReadonlyArray<s
   return first === undefined ? {} : { aud: uris.length === 1 ? first : uris }
 }
 
-const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id
+const belongsTo = (found: StoredToken, client: KnownClient): boolean => found.grant.client_id === client.id

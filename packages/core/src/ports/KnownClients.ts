@@ -14,18 +14,24 @@ type Asked<A> = Effect.Effect<A, StoreError | DirectoryError>
 const otherClient =
   "The directory's `client` must return the client with exactly the requested id, letter by letter. It returned another client, which is ignored: the requested client counts as unknown to the directory."
 
-/** Finds clients of the host and clients registered with the service. */
+/** Finds clients of the host, clients registered with the service, and clients that are not registered. */
 export const makeFindClient =
-  (directory: Directory["Service"], store: ClientStore["Service"]) =>
+  (
+    directory: Directory["Service"],
+    store: ClientStore["Service"],
+    unregistered: (id: string) => KnownClient | null = () => null
+  ) =>
   (text: string): Asked<KnownClient | null> => {
     const id = Option.getOrNull(parseClientId(text))
     if (id === null) return Effect.succeed(null)
+    const stored = (): Asked<KnownClient | null> =>
+      Effect.mapEager(store.find(id), (registered) => registered ?? unregistered(id))
     return Effect.flatMapEager(directory.client(id), (own): Asked<KnownClient | null> => {
-      if (own === null) return store.find(id)
+      if (own === null) return stored()
       if (own.id === id) return Effect.succeed(own)
       // With another spelling of the id, wrong secrets would be counted separately, and tokens would belong to no
       // client.
-      return Effect.andThen(warnOnce(directory, otherClient), store.find(id))
+      return Effect.andThen(warnOnce(directory, otherClient), Effect.suspend(stored))
     })
   }
 

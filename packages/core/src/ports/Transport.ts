@@ -1,5 +1,5 @@
 /**
- * Sends a POST to a receiver. A transport reports the result; `delivery/Acknowledgement` decides whether it is an
+ * Sends a POST to a receiver, or fetches a document with a GET. A transport reports the result; `delivery/Acknowledgement` decides whether it is an
  * acknowledgement.
  */
 import { Cause, Context, Effect, Exit, Result, Schema } from "effect"
@@ -8,6 +8,8 @@ import type { AllowList } from "../model/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string
+  /** Default POST. A GET has no body, and its result has the headers of the answer. */
+  readonly method?: "GET"
   /**
    * All headers except those that HTTP itself requires. A transport must not add a trace context, which would leak to
    * third parties.
@@ -40,6 +42,8 @@ export type TransportResult =
       readonly retry_after: string | null
       /** The `location` header as sent, if the answer is a redirect with one. */
       readonly location?: string | null
+      /** All headers of the answer to a GET, by names in lower case. */
+      readonly headers?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
       /** The beginning of the body, limited by `maxExcerptLength`, the deadline and the end of the connection. */
       readonly excerpt: string
       /** Time until the answer's headers were complete. */

@@ -100,6 +100,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   texts: json("texts", '{"fr":{"log_in":"Se connecter"}}'),
   scopes: json("scopes", '{"doors:open":"Open your doors"}'),
   resources: json("resources", '{"https://api.example/doors":{"scopes":["doors:open"]}}'),
+  clientIdMetadata: json("clientIdMetadata", '{"allow":["https://*.example.com"]}'),
   refreshRequiresSecret: truth,
   refreshRotation: text,
   unknownScope: text,

@@ -96,6 +96,19 @@ export const surfaceFields = {
       Schema.Struct({ scopes: Schema.optional(Texts), accessTokenLifetime: Schema.optional(Lifetime) })
     )
   ),
+  /**
+   * Accepts clients that are not registered and whose id is the https URL of a document about them: `any`, or the
+   * allowed origins, like `{ "allow": ["https://*.example.com"] }`. Default: not accepted.
+   */
+  clientIdMetadata: Schema.optional(
+    Schema.Union([
+      Schema.Literal("any"),
+      Schema.Struct({
+        /** Origins; `*.` stands for any subdomain. */
+        allow: Texts
+      })
+    ])
+  ),
   /** Whether a client that has a secret must send the secret to refresh a token. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
   /** Which clients' refresh tokens rotate. Default `public`: clients without a secret. */
@@ -140,6 +153,7 @@ const resourcesOf = (given: NonNullable<SurfaceConfig["resources"]>): Readonly<R
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
   ...(config.scopes !== undefined && { scopes: config.scopes }),
   ...(config.resources !== undefined && { resources: resourcesOf(config.resources) }),
+  ...(config.clientIdMetadata !== undefined && { clientIdMetadata: config.clientIdMetadata }),
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
   ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
   ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),

@@ -2,6 +2,7 @@
  * Assembles a complete doorhook for one process from the packages.
  */
 import {
+  clientDocumentsLayer,
   AuthorizationServer,
   AuthorizationSettings,
   Clients,
@@ -149,6 +150,7 @@ export const layer = <E, R = never>(
     Grants.layer,
     ScopeReader.layer
   ).pipe(
+    Layer.provide(Layer.unwrap(Effect.map(DeliverySettings, ({ allow }) => clientDocumentsLayer(allow)))),
     Layer.provideMerge(Layer.merge(Integrations.layer, FeedHub.layer)),
     Layer.provide(Layer.succeed(ResourceTypeAliases, resourceTypeAliases(config)))
   )

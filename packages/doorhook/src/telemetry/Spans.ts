@@ -57,6 +57,8 @@ const outcomeOf = (result: TransportResult): Record<string, unknown> =>
 const tracedPost =
   (transport: Transport["Service"], { linksTo }: Publications) =>
   (request: TransportRequest): ReturnType<Transport["Service"]["post"]> => {
+    // Only attempts to deliver have spans.
+    if (request.method === "GET") return transport.post(request)
     const id = request.headers["webhook-id"] ?? ""
     return transport.post(request).pipe(
       Effect.tap((result) => Effect.annotateCurrentSpan(outcomeOf(result))),

@@ -25,6 +25,7 @@ import type {
   StoreError,
   TooManyAttempts,
   TooManyIntegrations,
+  TooManyDocuments,
   TooManyTokens,
   UnknownClient,
   VersionConflict
@@ -153,6 +154,7 @@ export type KnownError =
   | RequestFailure
   | OAuthError
   | TooManyAttempts
+  | TooManyDocuments
   | TooManyTokens
   | BodyTooLarge
   | BodyUnreadable
@@ -274,6 +276,7 @@ const refusalOf = (error: KnownError): RequestFailure => {
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
     case "TooManyAttempts":
+    case "TooManyDocuments":
     case "TooManyTokens":
       // The code is not `invalid_client`, because clients might then discard their credentials.
       return failure(

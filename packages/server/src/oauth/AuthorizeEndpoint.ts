@@ -96,6 +96,10 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         const { headers, message, status } = throttled(languageOf(x), problem.retry_after)
         return pages.answer(problemPage(languageOf(x), message, status, headers))
       }
+      case "Busy": {
+        const headers = { "retry-after": String(problem.retry_after) }
+        return pages.answer(problemPage(languageOf(x), problem.message, 429, headers))
+      }
       case "Page": {
         // A 401 needs a challenge (RFC 9110 section 15.5.2). A `Bearer` challenge does not make browsers ask for a
         // password.

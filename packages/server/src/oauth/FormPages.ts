@@ -92,13 +92,18 @@ const formPage = (
     body: Html.template`<h1>${t(words.heading)}</h1>
 <p>${html(asked, { client: Html.template`<strong>${request.client.name}</strong>` })}</p>
 ${
-  abilities.length === 0
+  request.client_host === null
     ? null
-    : Html.template`<p>${t("abilities")}</p>
+    : Html.template`<p>${html("client_host", { host: Html.template`<strong>${request.client_host}</strong>` })}</p>
+`
+}${
+      abilities.length === 0
+        ? null
+        : Html.template`<p>${t("abilities")}</p>
 <ul class="scopes">
 ${abilities.map((description) => Html.template`<li>${description}</li>\n`)}</ul>
 `
-}${problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`}
+    }${problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`}
 <form method="post" action="${action}">
 ${[...hidden].map(hiddenField)}${words.inputs}<button type="submit" name="${decision.name}" value="${decision.allow}">${t(words.allow)}</button>
 <button type="submit" name="${decision.name}" value="${decision.deny}" class="quiet" formnovalidate>${t("deny")}</button>

@@ -37,7 +37,7 @@ export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<str
 const confidential = ["client_secret_basic", "client_secret_post", "private_key_jwt"] as const
 
 /** Returns the metadata of the server. `issuer` is the server's public URL, unchanged. */
-export const metadataOf = (issuer: string, scopes: Scopes) => ({
+export const metadataOf = (issuer: string, scopes: Scopes, acceptsDocuments: boolean) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,
   token_endpoint: issuer + paths.token,
@@ -54,5 +54,6 @@ export const metadataOf = (issuer: string, scopes: Scopes) => ({
   introspection_endpoint_auth_methods_supported: confidential,
   introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   code_challenge_methods_supported: ["S256"],
-  authorization_response_iss_parameter_supported: true
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: acceptsDocuments
 })

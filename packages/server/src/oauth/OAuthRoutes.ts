@@ -103,7 +103,7 @@ export const makeOAuthRoutes: Effect.Effect<
 > = Effect.gen(function* () {
   const authorization = yield* AuthorizationServer
   const publicUrl = yield* PublicUrl
-  const { resources, scopes } = yield* AuthorizationSettings
+  const { clientIdMetadata, resources, scopes } = yield* AuthorizationSettings
   const pages = yield* makePages
   const languageOf = makeLanguages(yield* HostTexts)
   const authorize = yield* makeAuthorizeEndpoint(pages, languageOf, scopes)
@@ -123,7 +123,9 @@ export const makeOAuthRoutes: Effect.Effect<
         body: JSON.stringify(content)
       })
     }
-  const metadata = document(({ path }, issuer) => (isMetadataPath(path, issuer) ? metadataOf(issuer, scopes) : null))
+  const metadata = document(({ path }, issuer) =>
+    isMetadataPath(path, issuer) ? metadataOf(issuer, scopes, clientIdMetadata !== null) : null
+  )
   const resourceMetadata = document((x, issuer) => {
     const declared = resourceAt(x.path, x.header("host"), Object.keys(resources), issuer)
     if (declared !== null) return resourceMetadataOf(declared, issuer, scopesOfResource(resources[declared], scopes))

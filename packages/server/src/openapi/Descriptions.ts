@@ -324,7 +324,8 @@ const Metadata = Schema.Struct({
   introspection_endpoint_auth_methods_supported: Schema.Array(Schema.String),
   introspection_endpoint_auth_signing_alg_values_supported: Schema.Array(Schema.String),
   code_challenge_methods_supported: Schema.Array(Schema.String),
-  authorization_response_iss_parameter_supported: Schema.Boolean
+  authorization_response_iss_parameter_supported: Schema.Boolean,
+  client_id_metadata_document_supported: Schema.Boolean
 }).annotate({ identifier: "AuthorizationServerMetadata" })
 
 /** RFC 9728 section 2. */

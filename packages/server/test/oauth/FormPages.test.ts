@@ -14,6 +14,7 @@ const requestOf = (scope: string): AuthorizeRequest => ({
   state: null,
   scope,
   resource: "",
+  client_host: null,
   code_challenge: null
 })
 
@@ -62,7 +63,7 @@ describe("the forms", () => {
 
 describe("the metadata", () => {
   it("names the issuer's endpoints, and the declared scopes", () => {
-    assert.deepInclude<object>(metadataOf("https://doors.example", scopes), {
+    assert.deepInclude<object>(metadataOf("https://doors.example", scopes, false), {
       issuer: "https://doors.example",
       authorization_endpoint: "https://doors.example/oauth/authorize",
       response_types_supported: ["code"],

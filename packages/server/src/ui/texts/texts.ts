@@ -101,6 +101,10 @@ const table = {
   deny: ["Deny", "Ablehnen"],
   asks_public: ["{client} asks for access to your buildings.", "{client} bittet um Zugriff auf Ihre Gebäude."],
   asks_other: ["{client} asks for your permission.", "{client} bittet um Ihre Erlaubnis."],
+  client_host: [
+    "The application is from {host}, which chose its name. It is not registered here.",
+    "Die Anwendung kommt von {host}; ihren Namen hat sie selbst gewählt. Sie ist hier nicht registriert."
+  ],
   abilities: ["It will be able to:", "Damit wird möglich:"],
   may_see: [
     "See your buildings and units, their doors, and the calls and entries stored about them",
