@@ -28,8 +28,8 @@ const elsewhere: ReadonlyArray<readonly [part: string, reason: string]> = [
   ["npm run pack", "Packages.long.test.ts installs the archives"],
   ["npm install", "installs from the registry"],
   ["npm run change", "Release.ts raises the versions and publishes to a registry of its own"],
-  ["packaging/Registry.ts", "Release.ts publishes to a registry of its own"],
   ["doorhook-conformance.cjs", "packed-install.ts runs the file, on older versions of Node.js, too"],
+  ["doorhook move", "Move.test.ts moves databases in both directions"],
   ["docker", "needs Docker; Deploy.test.ts and Image.ts check the files"],
   ["systemctl", "changes the machine; Deploy.test.ts checks the unit"],
   ["UV_THREADPOOL_SIZE", "starts the reader's own program"],
@@ -61,7 +61,9 @@ const commandsOn = (page: string): ReadonlyArray<Command> => {
     block.replaceAll(new RegExp(`^${indent}`, "gm"), "")
   )
   const inline = text.replaceAll(/^ *```[^]*?^ *```$/gm, "").matchAll(/`(npx doorhook [^`]+)`/g)
-  const named = [...inline].map(([, command = ""]) => command).filter((command) => !groups.test(command))
+  const named = [...inline]
+    .map(([, command = ""]) => command.replaceAll(/\s+/g, " "))
+    .filter((command) => !groups.test(command))
   return [...blocks, ...named].map((script) => ({ page, script }))
 }
 
