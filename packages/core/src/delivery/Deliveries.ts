@@ -2,6 +2,7 @@
  * The operator's view of deliveries: list, show, resend, recover.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import { areOfOneCall, callLifetime, callMarkOf } from "../model/CallMark.ts"
 import type { Attempt, Delivery, DeliveryState } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { EventId } from "../model/Ids.ts"
@@ -15,6 +16,7 @@ import type {
   ListedDelivery,
   RedeliverResult
 } from "../ports/DeliveryStore.ts"
+import { callEndType } from "../model/ResourceType.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import { storeTime } from "../ports/StoreClock.ts"
@@ -110,6 +112,19 @@ export interface DeliveryWithAttempts extends Delivery {
   readonly explanation: Explanation
 }
 
+/** The end of a call. */
+export interface CallEnding {
+  /** Why the ringing ended, as published, like `answered_elsewhere`; null if the data doesn't say. */
+  readonly reason: string | null
+  /** Time of publication, in milliseconds since the epoch. */
+  readonly published_at: number
+}
+
+/** Maximum number of ends of calls among which the end of a call is looked for. */
+const mostEnds = 100
+
+const decodeReason = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ reason: Schema.String })))
+
 export class Deliveries extends Context.Service<
   Deliveries,
   {
@@ -145,6 +160,8 @@ export class Deliveries extends Context.Service<
       integration?: IntegrationId,
       reader?: Reader
     ) => Effect.Effect<ExplainedEvent, IntegrationNotFound | StoreError>
+    /** Returns the published end of a call; null for other events, and for a call without one. */
+    readonly endOfCall: (event: Event) => Effect.Effect<CallEnding | null, StoreError>
     /** Succeeds once the deliveries are idle (`isIdle`). Checks in real time, even if a test moves the clock. */
     readonly idle: (options?: { readonly retries?: boolean }) => Effect.Effect<void, StoreError>
   }
@@ -268,13 +285,35 @@ export class Deliveries extends Context.Service<
         return { event, missing: null, integrations: [...withDelivery, ...without].flat() }
       })
 
+      const endOfCall = Effect.fnUntraced(function* (event: Event) {
+        const call = callMarkOf(event)
+        if (call === null || call.isEnd) return null
+        const { items } = yield* store.events({
+          scope: { type: "building", id: event.building_id },
+          resource_type: callEndType,
+          since: event.created_at - callLifetime,
+          until: event.created_at + callLifetime,
+          offset: 0,
+          limit: mostEnds,
+          countUpTo: mostEnds
+        })
+        // The first one has stopped the ringing.
+        const end = items.findLast((one) => {
+          const mark = callMarkOf(one)
+          return mark !== null && areOfOneCall({ ...event, call }, { ...one, call: mark })
+        })
+        if (end === undefined) return null
+        const { reason = null } = Option.getOrElse(decodeReason(end.data), () => ({ reason: null }))
+        return { reason, published_at: end.created_at }
+      })
+
       const idle = Effect.fnUntraced(function* ({ retries = false }: { readonly retries?: boolean } = {}) {
         for (let wait = 1; !isIdle(yield* summary, retries); wait = Math.min(2 * wait, longestIdleWait)) {
           yield* realSleep(wait)
         }
       })
 
-      return Deliveries.of({ list: store.list, search, show, resend, recover, summary, explainEvent, idle })
+      return Deliveries.of({ list: store.list, search, show, resend, recover, summary, explainEvent, endOfCall, idle })
     })
   )
 }

@@ -46,11 +46,14 @@ export const CallData = Schema.Struct({
 })
 export type CallData = typeof CallData.Type
 
+/** Why the ringing of a call ends. */
+export const callEndReasons = ["answered", "answered_elsewhere", "rejected", "missed", "cancelled"] as const
+
 /** `data` of a `call_end` event. */
 export const CallEndData = Schema.Struct({
   id,
   call_id: Schema.Int.annotate({ description: "The `id` of the call." }),
-  reason: Schema.Literals(["answered", "answered_elsewhere", "rejected", "missed", "cancelled"]).annotate({
+  reason: Schema.Literals(callEndReasons).annotate({
     description: "Why the ringing ends."
   }),
   ended_at: time

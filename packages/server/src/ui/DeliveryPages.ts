@@ -4,6 +4,7 @@
  * `detail` of an attempt, because it might describe doorhook's own network.
  */
 import {
+  callEndReasons,
   Crypto,
   Deliveries,
   DeliveryNotFound,
@@ -19,10 +20,12 @@ import {
   OperatorIntegrations,
   parseDeliveryId,
   ResourceTypes,
-  ServiceKey
+  ServiceKey,
+  shownText
 } from "@doorhook/core"
 import type {
   Attempt,
+  CallEnding,
   DeliveryId,
   DeliveryWithAttempts,
   Event,
@@ -48,7 +51,7 @@ import { pathOf } from "./Parts.ts"
 import { requestPanel } from "./Payload.ts"
 import type { Summarizer } from "./Summaries.ts"
 import { summaryOf, typeName } from "./Summaries.ts"
-import type { TextKey } from "./Texts.ts"
+import type { Language, TextKey } from "./Texts.ts"
 
 /** Number of deliveries on a page. */
 const perPage = 25
@@ -300,6 +303,7 @@ ${Parts.heading(
   Html.template`${formatDeliveryId(id)}`,
   Html.template`${Parts.badge(state, t(`state_${state}`))}${actionsOf(visit, delivery, found, of)}`
 )}
+${event === null ? null : endLine(language, yield* deliveries.endOfCall(event))}
 ${statusPanel(visit, delivery, receiver)}
 ${attemptsPanel(visit, delivery)}
 ${request}`
@@ -350,6 +354,7 @@ ${Parts.alert(why)}`
         place,
         refresh: 5,
         body: Html.template`${Parts.heading(title, Html.template`<span class="mono">${id}</span>`, Html.nothing)}
+${endLine(language, yield* deliveries.endOfCall(event))}
 <section class="panel" aria-labelledby="who"><h2 id="who">${t("who_got_it")}</h2>
 ${Parts.table(t("who_got_it"), columns, rows, t("nobody_got_it"))}</section>`
       }
@@ -495,6 +500,15 @@ const actionsOf = (
 }
 
 /** Shows why a delivery is in its state, and what happens next. */
+/** Says that a call has ended, and why. */
+const endLine = (language: Language, end: CallEnding | null): Html.Html | null => {
+  if (end === null) return null
+  const known = callEndReasons.find((reason) => reason === end.reason)
+  const { t } = language
+  const why = known === undefined ? shownText(end.reason ?? "", 80) : t(`ended_${known}`)
+  return Html.template`<p id="ended">${why === "" ? t("call_ended_plain") : t("call_ended", { why })} ${Parts.at(language, end.published_at)}</p>`
+}
+
 const statusPanel = (
   { home, language, ...visit }: Visit,
   delivery: DeliveryWithAttempts,
