@@ -314,7 +314,19 @@ const writeSimulate = (): void => {
   write(
     "simulate",
     "Simulator",
-    "Receivers and objectives of [`simulate run`](../load-testing.md), and the bands of [`simulate validate`](../simulator.md#check-whether-traffic-is-realistic).",
+    "Presets, receivers and objectives of [`simulate run`](../load-testing.md), and the bands of [`simulate validate`](../simulator.md#check-whether-traffic-is-realistic).",
+    "## Presets",
+    table(
+      ["preset", "buildings", "events a day, over a week"],
+      globSync("simulator/src/scenario/presets/*.json", { cwd: root })
+        .map((path) => Schema.decodeUnknownSync(Schema.fromJsonString(ScenarioDocument))(read(path)))
+        .map(({ description, events_per_day, name }) => [
+          code(name),
+          cell(description ?? ""),
+          String(events_per_day ?? "")
+        ])
+        .toSorted(([a = ""], [b = ""]) => a.localeCompare(b))
+    ),
     "## Modelled receivers",
     "`--receiver` may be repeated, and behaviours add up. `2=FORM` applies only to the second integration, `2-5=FORM` to the second to the fifth.",
     table(
