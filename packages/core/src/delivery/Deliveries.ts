@@ -303,7 +303,7 @@ export class Deliveries extends Context.Service<
           return mark !== null && areOfOneCall({ ...event, call }, { ...one, call: mark })
         })
         if (end === undefined) return null
-        const { reason = null } = Option.getOrElse(decodeReason(end.data), () => ({ reason: null }))
+        const { reason } = Option.getOrElse(decodeReason(end.data), () => ({ reason: null }))
         return { reason, published_at: end.created_at }
       })
 
