@@ -11,22 +11,13 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals } from "../harness/Accounting.ts"
 import { eventually } from "../harness/Eventually.ts"
-import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
+import { configured, end, startDelivering } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
+import { killService, leased } from "../harness/Kills.ts"
 import { startLoad } from "../harness/Load.ts"
 import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
-
-/**
- * Returns the number of leased deliveries: the maximum number that killed processes can have sent without recording an
- * outcome.
- */
-const leased = (server: TestServer, database: string) =>
-  Effect.promise(async () => {
-    const held = "SELECT id FROM doorhook.queue WHERE worker IS NOT NULL"
-    return (await server.administer(held, database)).length
-  })
 
 /**
  * Publishes 300 events directly in the database. A single process claims fewer at a time, so all processes wake up and
@@ -108,24 +99,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
   // Concurrent, because these tests mostly wait for leases of dead processes to expire.
   describe("under load", { concurrent: true }, () => {
     live("the service, while it accepts and delivers events", function* () {
-      const database = yield* newDatabase(server)
-      const flags = yield* configured(server.url(database))
-      const { receiver, service } = yield* startDelivering(flags)
-      yield* startWorker(flags)
-      let url = service.url
-      const load = yield* startLoad(() => url)
-      let cutOff = 0
-      let running = service
-      for (const _ of [1, 2]) {
-        yield* Effect.promise(() => load.more(60))
-        yield* end(running, "SIGKILL")
-        cutOff += yield* leased(server, database)
-        running = yield* startService(flags)
-        url = running.url
-      }
-      yield* Effect.promise(() => load.more(60))
-      assertClearRefusals(load)
-      yield* accountFor({ url, load, receiver, cutOff })
+      yield* killService(server)
     })
 
     live("workers, repeatedly: each is replaced with a log line, and they end with a killed service", function* () {

@@ -1,7 +1,15 @@
 /**
  * Claims deliveries lane by lane. Each round within a lane takes one delivery per integration, the earliest due first.
  */
-import type { Claimed, ClaimRequest, Integration, IntegrationId, Lane, LeasedDelivery } from "@doorhook/core"
+import type {
+  Claimed,
+  ClaimRequest,
+  DeliveryId,
+  Integration,
+  IntegrationId,
+  Lane,
+  LeasedDelivery
+} from "@doorhook/core"
 import { ClaimAllowance, lanes, RecentMap, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -13,9 +21,10 @@ import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import type { Unsendable } from "../UnreadableRows.ts"
 import { logUnsendable } from "../UnreadableRows.ts"
 import type { Move, Sql, Tally } from "./DeliveryTables.ts"
-import { move, writeTally } from "./DeliveryTables.ts"
+import { idsOf, move, writeTally } from "./DeliveryTables.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/ClaimStatements.ts"
+import type * as Switches from "./Switches.ts"
 import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 
 /** Maximum number of retries while other claims have locked all due deliveries. */
@@ -102,7 +111,7 @@ const nextOf = (heads: ReadonlyArray<Head>): number | null =>
   heads.reduce<number | null>((next, { due_at }) => (next === null || due_at < next ? due_at : next), null)
 
 /** Makes `DeliveryStore.claim`. */
-export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
+export const makeClaim = (sql: Sql, reader: IntegrationReader, { claim: how }: Switches.Values) => {
   const { byIds } = integrationStatements(postgres)
   const remembered = new RecentMap<IntegrationId, { readonly integration: Integration; readonly version: number }>(
     maxRemembered
@@ -112,6 +121,16 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
 
   /** Reads when the first delivery that is not leased becomes due. */
   const nextDue = Effect.map(waiting, nextOf)
+
+  /** Selects and locks deliveries that can be leased. */
+  const lockFree = Effect.fnUntraced(function* (statement: string, params: ReadonlyArray<unknown>) {
+    if (how === "skip-locked") return yield* sql.unsafe<Chosen>(statement, params)
+    // Two claims that wait for each other's rows must take them in the same order.
+    const found = yield* sql.unsafe<Chosen>(Statements.withoutLocks(statement), params)
+    const ids = int8s(found.map(({ id }) => id).toSorted((a, b) => a - b))
+    const free = new Set(yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Statements.lockStillFree, [ids])))
+    return found.filter(({ id }) => free.has(id))
+  })
 
   /**
    * Locks enough due deliveries of each integration to fill the claim. Starts with an equal share for each, which is
@@ -134,7 +153,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const deepest = Math.max(...wanted.map(roomOf))
     for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
       const params = [integrations, lane, now, Math.min(depth, deepest)]
-      const chosen = inRounds(yield* sql.unsafe<Chosen>(Statements.firstDue, params), roomOf).slice(0, room)
+      const chosen = inRounds(yield* lockFree(Statements.firstDue, params), roomOf).slice(0, room)
       if (chosen.length === room || depth >= deepest) return chosen
     }
   })
@@ -143,7 +162,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     // Urgent limits don't apply to early retries.
     const most = allowance.roomOf(integration, 3)
     if (most <= 0) return []
-    const chosen = yield* sql.unsafe<Chosen>(Statements.earlyRetries, [integration, now, most])
+    const chosen = yield* lockFree(Statements.earlyRetries, [integration, now, most])
     for (const _ of chosen) allowance.take(integration)
     return chosen
   })

@@ -5,7 +5,7 @@ import { ResourceTypes, runForever } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
 import type { Scope } from "effect"
-import { Context, Effect, Layer, Queue, Redacted, Result } from "effect"
+import { Context, Effect, Layer, Option, Queue, Redacted, Result, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
@@ -20,8 +20,10 @@ import type { Route } from "./Route.ts"
 import { addressOf, findRoute } from "./Route.ts"
 import type { Link } from "./ServerConnection.ts"
 import { connectServer } from "./ServerConnection.ts"
+import { lockClasses, lockTables, migrationRow } from "./Primitives.ts"
 import type { FoundServer } from "./ServerWatch.ts"
 import { ServerWatch } from "./ServerWatch.ts"
+import * as Switches from "./Switches.ts"
 import { TransactionSettings } from "./TransactionSettings.ts"
 
 export interface PostgresDatabaseConfig {
@@ -50,9 +52,6 @@ const silenceBeyond = 1_000
 
 /** The schema that holds all of doorhook's tables and functions. */
 export const schema = "doorhook"
-
-/** Key of the lock held during migrations, so that several processes can start at once: "doorhook" in ASCII. */
-const migrationLock = "7237125463862997867"
 
 /**
  * Settings of each connection, in the units of `pg_settings`. Each statement is written for certain indexes. Sequential
@@ -137,21 +136,44 @@ export const appliedTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   return found?.there === true ? yield* sql.unsafe<Applied>(appliedIn(`${schema}.${table}`)) : []
 })
 
-/** Migrates in one transaction. Other starting processes wait for it. */
+const createSchema = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)
+  if (schemas.length === 0) yield* sql.unsafe(`CREATE SCHEMA ${schema}`)
+})
+
+/** Waits until no other process migrates, and excludes others until the transaction ends. */
+const lockMigrations = (sql: SqlClient.SqlClient, locks: Switches.Values["locks"]) =>
+  sql.unsafe(locks === "rows" ? migrationRow : `SELECT pg_advisory_xact_lock(${lockClasses.migrations}, 0)`)
+
+interface Migrating {
+  readonly asked: PostgresUrl.Asked
+  readonly database: string
+  readonly locks: Switches.Values["locks"]
+  readonly migrations: Migrations
+}
+
+/** Migrates in one transaction, and installs the functions. Other starting processes wait for it. */
 const migrate = Effect.fnUntraced(
-  function* (sql: SqlClient.SqlClient, migrations: Migrations) {
+  function* (sql: SqlClient.SqlClient, { asked, database, locks, migrations }: Migrating) {
     // Migrations may take long, and other processes wait for the lock. Statements and lock waits therefore have no
     // timeout here.
     yield* sql.unsafe("SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
-    yield* sql.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`)
-    const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)
-    if (schemas.length === 0) yield* sql.unsafe(`CREATE SCHEMA ${schema}`)
+    yield* lockMigrations(sql, locks)
+    yield* createSchema(sql)
     yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
       Effect.provideService(SqlClient.SqlClient, sql)
     )
+    yield* Switches.install(sql, asked, database)
   },
   (effect, sql) => sql.withTransaction(effect)
 )
+
+/** Creates the schema and the table of locks. Several processes may do so at once, and all but one then fail. */
+const prepareRows = (sql: SqlClient.SqlClient) =>
+  createSchema(sql).pipe(
+    Effect.andThen(Effect.forEach(lockTables, (statement) => sql.unsafe(statement))),
+    Effect.retry({ times: 3, schedule: Schedule.spaced("100 millis") })
+  )
 
 /**
  * Makes a transaction fail normally when its connection breaks. The client raises a defect, because it can't send the
@@ -163,6 +185,27 @@ const breakable = (sql: PgClient): PgClient => {
     withTransaction: <R, E, A>(body: Effect.Effect<A, E, R>) =>
       Effect.catchDefect(withTransaction(body), (defect) =>
         SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)
+      )
+  })
+}
+
+/** How often a transaction is repeated that the server ended because of a deadlock. */
+const deadlocks = Schedule.exponential("5 millis").pipe(Schedule.jittered, Schedule.upTo({ times: 8 }))
+
+/**
+ * Makes a client wait for locked rows instead of skipping them. Transactions can then wait for each other. The server ends
+ * one of them, which is repeated. A transaction inside another is not, because the outer one would keep its locks.
+ */
+const waitForLocks = (sql: PgClient): void => {
+  const { unsafe, withTransaction } = sql
+  const isDeadlock = (error: unknown): boolean => SqlError.isSqlError(error) && error.reason._tag === "DeadlockError"
+  Object.assign(sql, {
+    unsafe: (...[statement, ...rest]: Parameters<typeof unsafe>) => unsafe(Switches.withoutSkips(statement), ...rest),
+    withTransaction: <R, E, A>(body: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
+        Option.isSome(outer)
+          ? withTransaction(body)
+          : Effect.retry(withTransaction(body), { while: isDeadlock, schedule: deadlocks })
       )
   })
 }
@@ -273,15 +316,15 @@ const followAddress = Effect.fnUntraced(function* (link: Link, first: FoundServe
 })
 
 /**
- * How a process receives wake signals: from the server, or by looking for changes, because a pooler in transaction mode
- * does not forward them.
+ * How a process receives wake signals: from the server, or by looking for changes, because the server has none or a
+ * pooler in transaction mode does not forward them.
  */
 export const WakeSource = Context.Reference<"server" | "polling">("@doorhook/sql/WakeSource", {
   defaultValue: () => "server"
 })
 
-export const wakeSourceOf = ({ url }: Link, { mode }: Route): "server" | "polling" =>
-  mode === "transaction" && url.listen === null ? "polling" : "server"
+export const wakeSourceOf = ({ url }: Link, { mode }: Route, { notify }: Switches.Values): "server" | "polling" =>
+  notify === "off" || (mode === "transaction" && url.listen === null) ? "polling" : "server"
 
 /**
  * Returns the link to the server that `listen` names, or null without one. Fails if that server can't be reached, is not
@@ -312,8 +355,16 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   const migrations = yield* PostgresMigrations
   const applied = yield* appliedTo(sql)
   const refusal = refusalOf(applied, migrations, startAgain)
-  if (refusal !== null) return yield* new DatabaseUnusable({ database: nameOf(url), ...refusal })
-  if (versionOf(applied) < newestOf(migrations)) yield* migrate(sql, migrations)
+  const database = nameOf(url)
+  if (refusal !== null) return yield* new DatabaseUnusable({ database, ...refusal })
+  const asked = link.url.switches
+  const found = versionOf(applied) === 0 ? null : yield* Switches.stored(sql)
+  const switches = Switches.merged(found, asked)
+  if (versionOf(applied) < newestOf(migrations) || Switches.isOutdated(found, asked)) {
+    if (switches.locks === "rows") yield* prepareRows(sql)
+    yield* migrate(sql, { asked, database, locks: found?.switches.locks ?? switches.locks, migrations })
+  }
+  if (switches.claim === "update") waitForLocks(sql)
   yield* writeResourceTypes(sql, yield* ResourceTypes, { isAgreed: false })
   link.patience.millis = timeout + silenceBeyond
   const listener = yield* listenerOf(link, server)
@@ -325,7 +376,8 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   yield* followAddress(link, server, nameOf(url))
   return Context.make(PgClients.PgClient, sql).pipe(
     Context.add(SqlClient.SqlClient, sql),
-    Context.add(WakeSource, wakeSourceOf(link, route))
+    Context.add(Switches.Switches, switches),
+    Context.add(WakeSource, wakeSourceOf(link, route, switches))
   )
 })
 

@@ -45,12 +45,6 @@ export const int8s: (values: Iterable<number | null>) => Parameter = arrayOf(PgT
 /** A `text[]`, nulls allowed. */
 export const texts: (values: Iterable<string | null>) => Parameter = arrayOf(PgTypes.OID.text)
 
-/**
- * The NOTIFY channel between processes. The payload is the id of a changed integration, or empty if deliveries can be
- * claimed. All applications in a database share its channels, hence the prefix.
- */
-export const channel = "doorhook_wake"
-
 const numbered = (statement: string): string => {
   let count = 0
   return statement.replaceAll("?", () => `$${++count}`)
@@ -67,5 +61,5 @@ export const postgres: Dialect = {
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
   numbersIn: (column) =>
     `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
-  tellChange: `, pg_notify('${channel}', id::text)`
+  tellChange: `, wake(id::text)`
 }

@@ -34,6 +34,7 @@ import * as PostgresUrl from "./PostgresUrl.ts"
 import { listenAdvice, pollEvery } from "./PostgresWakeSignal.ts"
 import type { Route } from "./Route.ts"
 import { findRoute } from "./Route.ts"
+import * as Switches from "./Switches.ts"
 import type { Link } from "./ServerConnection.ts"
 
 interface Found {
@@ -60,10 +61,10 @@ const encryptionOf = (link: Link, listener: Link | null): Inspection["encryption
     : { isExposed: false, detail: "TLS, but the server's certificate is not verified (sslmode=verify-full does)" }
 }
 
-const poolerOf = (link: Link, route: Route): Inspection["pooler"] => {
+const poolerOf = (link: Link, route: Route, switches: Switches.Values): Inspection["pooler"] => {
   if (route.mode === "direct") return null
   const signals =
-    wakeSourceOf(link, route) === "polling"
+    wakeSourceOf(link, route, switches) === "polling"
       ? `wake signals by polling every ${pollEvery}. ${listenAdvice}`
       : link.url.listen === null
         ? "wake signals through the pooler"
@@ -101,18 +102,20 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const refusal = refusalOf(applied, migrations, startAgain)?.explanation ?? null
     const isKnown = version > 0 && refusal === null
     const [found] = yield* sql.unsafe<Found>(statement)
+    const switches = Switches.merged(isKnown ? yield* Switches.stored(sql) : null, link.url.switches)
+    const without = Switches.inWords(switches)
     const clock = yield* measureClock(sql, nameOf(config.url))
     return {
       exists: version > 0,
       version,
       newest: newestOf(migrations),
       refusal,
-      engine: `PostgreSQL ${found?.engine ?? ""}`,
+      engine: `PostgreSQL ${found?.engine ?? ""}${without === null ? "" : ` with ${without}`}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,
       encryption: encryptionOf(link, yield* listenerOf(link, yield* serverOf(sql))),
       clockOffset: clock.offset(),
-      pooler: poolerOf(link, route),
+      pooler: poolerOf(link, route, switches),
       sealed: isKnown ? yield* readSealed(sql, postgres) : [],
       ...(isKnown ? yield* damageOf(sql) : { unreadable: [], failedReads: 0 }),
       agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,

@@ -30,6 +30,16 @@ export interface TlsSettings {
   readonly maxVersion: (typeof tlsVersions)[number] | null
 }
 
+/** The accepted values of the switches for engines that lack a feature of PostgreSQL. */
+export const switchValues = {
+  notify: ["on", "off"],
+  locks: ["advisory", "rows"],
+  claim: ["skip-locked", "update"]
+} as const
+
+/** The switches that a URL names; null for one that is left out. See `Switches`. */
+export type Asked = { readonly [Name in keyof typeof switchValues]: (typeof switchValues)[Name][number] | null }
+
 /** A database on a PostgreSQL server. */
 export interface PostgresUrl {
   /** Host name or address, or the folder of a socket, which begins with `/`. */
@@ -50,6 +60,7 @@ export interface PostgresUrl {
   readonly options: string | null
   /** Server that forwards wake signals, if `host` is a pooler that doesn't. */
   readonly listen: PostgresUrl | null
+  readonly switches: Asked
 }
 
 export class PostgresUrlInvalid extends Schema.TaggedError<PostgresUrlInvalid>()("PostgresUrlInvalid", {
@@ -78,6 +89,9 @@ const known = {
   connect_timeout: null,
   options: null,
   listen: null,
+  notify: null,
+  locks: null,
+  claim: null,
   ssl: null,
   sslmode: "PGSSLMODE",
   sslrootcert: "PGSSLROOTCERT",
@@ -291,16 +305,31 @@ const readTls = (read: Reader): TlsSettings => {
   }
 }
 
+/** Parameters that mean nothing in the URL of the server for wake signals. */
+const uselessIn = ({ listen, switches }: PostgresUrl): ReadonlyArray<string> => [
+  ...(listen === null ? [] : ["listen is given twice"]),
+  ...Record.keys(switches)
+    .filter((name) => switches[name] !== null)
+    .map((name) => `${name} has no effect here: write it in the URL itself`)
+]
+
+const readSwitches = (read: Reader): Asked => {
+  const notify = read.oneOf("notify", switchValues.notify)
+  if (notify === "off" && read.text("listen") !== null)
+    read.refuse("notify=off leaves no wake signals to listen for: leave listen out, or notify")
+  return {
+    notify,
+    locks: read.oneOf("locks", switchValues.locks),
+    claim: read.oneOf("claim", switchValues.claim)
+  }
+}
+
 /** Reads the URL of another server inside this one. */
 const readListen = (read: Reader, environment: Environment): PostgresUrl | null => {
   const text = read.text("listen")
   if (text === null) return null
   const other = parse(text, environment)
-  const problems = Result.isFailure(other)
-    ? other.failure.problems
-    : other.success.listen === null
-      ? []
-      : ["listen is given twice"]
+  const problems = Result.isFailure(other) ? other.failure.problems : uselessIn(other.success)
   for (const problem of problems) read.refuse(`listen: ${problem}`)
   return Result.getOrElse(other, () => null)
 }
@@ -333,7 +362,8 @@ export const parse = (text: string, environment: Environment = {}): Result.Resul
       applicationName: read.text("application_name") ?? "doorhook",
       connectTimeout: seconds === null ? null : seconds === 0 ? Infinity : seconds * 1_000,
       options: read.text("options"),
-      listen: readListen(read, environment)
+      listen: readListen(read, environment),
+      switches: readSwitches(read)
     }
     if (url.host.includes(",")) read.refuse("host: several hosts can't be used: give one")
     return problems.length === 0 ? Result.succeed(url) : Result.fail(new PostgresUrlInvalid({ problems }))

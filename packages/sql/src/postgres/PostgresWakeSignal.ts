@@ -9,7 +9,8 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, runForever, parsePositiveInt, rootMessage, WakeSignal } from "@doorhook/core"
 import { Duration, Effect, Layer, Option, Queue, Schedule } from "effect"
 import { WakeSource } from "./PostgresDatabase.ts"
-import { channel } from "./PostgresDialect.ts"
+import { Switches } from "./Switches.ts"
+import { channel } from "./Primitives.ts"
 
 /** Shortest time between two looks for changes where LISTEN is impossible. */
 export const pollEvery = "1 second"
@@ -92,14 +93,19 @@ const make = Effect.gen(function* () {
     )
   })
   const isPolling = (yield* WakeSource) === "polling"
+  const { notify } = yield* Switches
   if (isPolling)
-    yield* Effect.logInfo(`No wake signals through this pooler: polling every ${pollEvery}. ${listenAdvice}`)
+    yield* Effect.logInfo(
+      notify === "off"
+        ? `No wake signals with notify=off: polling every ${pollEvery}.`
+        : `No wake signals through this pooler: polling every ${pollEvery}. ${listenAdvice}`
+    )
   yield* Effect.forkScoped(runForever("Listening for wake signals", isPolling ? poll : untilItBreaks))
   if (isPolling) yield* Effect.forkScoped(runForever("Looking for changed integrations", look))
 
   return WakeSignal.of({
     // `sql.notify` uses another connection, so its signal would arrive before the transaction commits.
-    signal: sql.unsafe(`SELECT pg_notify('${channel}', '')`).pipe(
+    signal: sql.unsafe(`SELECT wake('')`).pipe(
       Effect.andThen(isPolling ? sql.afterCommit(Effect.asVoid(wakeHere)) : Effect.void),
       Effect.catchTag("SqlError", (error) =>
         // Other processes find the deliveries by polling.

@@ -42,7 +42,7 @@ import {
 } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
-import { deliveryWatermark, eventWatermark, eventWatermarkAfter, notificationWatermark } from "./Watermarks.ts"
+import { deliveryWatermark, eventWatermark, notificationWatermark } from "./Watermarks.ts"
 import type { Sql, StateCount, Tally } from "./DeliveryTables.ts"
 import { count, cancelLocked, idsOf, writeTally } from "./DeliveryTables.ts"
 import { fromStored } from "./NulText.ts"
@@ -269,7 +269,7 @@ export const newScopes = Effect.fnUntraced(function* (
   sql: Sql,
   { after, limit }: Parameters<DeliveryStore["Service"]["newScopes"]>[0]
 ) {
-  const end = yield* eventWatermarkAfter(sql, after)
+  const end = yield* eventWatermark(sql)
   const rows =
     end <= after
       ? []

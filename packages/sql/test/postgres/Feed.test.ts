@@ -121,41 +121,47 @@ await describeOnPostgres("feeds", (server) => {
     )
   }
 
-  it.live("with constant publishing, every feed reads everything once, in order", () =>
-    Effect.gen(function* () {
-      const { url } = yield* pooledDatabase(server)
-      yield* Effect.gen(function* () {
-        const integration = yield* createIntegration()
-        const publisher = (from: number) =>
-          Effect.gen(function* () {
-            const sql = yield* SqlClient.SqlClient
-            for (let n = from; n < from + 40; n++) {
-              if (n % 4 !== 0) yield* enqueue(...records(n, n, integration))
-              else yield* sql.withTransaction(Effect.andThen(publishInSql(n), sql.unsafe("SELECT pg_sleep(0.03)")))
-            }
-          })
-        const publishing = yield* Effect.forkChild(
-          Effect.forEach([100, 201, 302, 403], publisher, { concurrency: "unbounded" })
-        )
-        const cursor = beginning()
-        const read: Array<number> = []
-        const ofBuilding = beginning()
-        const events: Array<number> = []
-        while (publishing.pollUnsafe() === undefined) {
+  for (const [parameters, words] of Object.entries({ "": "", "?locks=rows": ", with rows as locks" })) {
+    it.live(`with constant publishing, every feed reads everything once, in order${words}`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* pooledDatabase(server)
+        yield* Effect.gen(function* () {
+          const integration = yield* createIntegration()
+          const publisher = (from: number) =>
+            Effect.gen(function* () {
+              const sql = yield* SqlClient.SqlClient
+              for (let n = from; n < from + 40; n++) {
+                if (n % 4 !== 0) yield* enqueue(...records(n, n, integration))
+                else yield* sql.withTransaction(Effect.andThen(publishInSql(n), sql.unsafe("SELECT pg_sleep(0.03)")))
+              }
+            })
+          const publishing = yield* Effect.forkChild(
+            Effect.forEach([100, 201, 302, 403], publisher, { concurrency: "unbounded" })
+          )
+          const cursor = beginning()
+          const read: Array<number> = []
+          const ofBuilding = beginning()
+          const events: Array<number> = []
+          while (publishing.pollUnsafe() === undefined) {
+            read.push(...(yield* readOn(integration, cursor)))
+            events.push(...(yield* readEvents(ofBuilding)))
+            yield* Effect.yieldNow
+          }
+          yield* Fiber.join(publishing)
           read.push(...(yield* readOn(integration, cursor)))
+          assert.strictEqual(read.length, 160)
+          assert.strictEqual(new Set(read).size, 160)
           events.push(...(yield* readEvents(ofBuilding)))
-          yield* Effect.yieldNow
-        }
-        yield* Fiber.join(publishing)
-        read.push(...(yield* readOn(integration, cursor)))
-        assert.strictEqual(read.length, 160)
-        assert.strictEqual(new Set(read).size, 160)
-        events.push(...(yield* readEvents(ofBuilding)))
-        assert.strictEqual(events.length, 160)
-        assert.strictEqual(new Set(events).size, 160)
-      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 8 }))))
-    })
-  )
+          assert.strictEqual(events.length, 160)
+          assert.strictEqual(new Set(events).size, 160)
+        }).pipe(
+          Effect.provide(
+            Layer.fresh(PostgresStore.layer({ url: Redacted.make(`${url}${parameters}`), maxConnections: 8 }))
+          )
+        )
+      })
+    )
+  }
 
   it.live("a host that publishes many events in one transaction announces its ids once", () =>
     Effect.gen(function* () {

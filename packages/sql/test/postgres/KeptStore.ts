@@ -13,6 +13,8 @@ type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 /** Options for the shared store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
+  /** Parameters added to the URL, like `?notify=off`. */
+  readonly parameters?: string
   /** Layer that sets Effect references while the store is built. */
   readonly provide?: Layer.Layer<never>
 }
@@ -20,11 +22,11 @@ interface KeptStoreOptions {
 /** Makes a layer that provides the store, emptied for each test. Must be called inside `describe`. */
 export const keptStore = (
   server: TestServer,
-  { encryptionKey, provide = Layer.empty }: KeptStoreOptions = {}
+  { encryptionKey, parameters = "", provide = Layer.empty }: KeptStoreOptions = {}
 ): Layer.Layer<Stores, unknown> => {
   const open = Effect.gen(function* () {
     const database = yield* pooledDatabase(server)
-    const store = PostgresStore.layer({ url: Redacted.make(database.url), encryptionKey })
+    const store = PostgresStore.layer({ url: Redacted.make(`${database.url}${parameters}`), encryptionKey })
     const services = yield* Layer.build(Layer.provide(store, provide))
     return { database, services }
   })

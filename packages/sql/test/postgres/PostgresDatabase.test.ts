@@ -191,7 +191,7 @@ await describeOnPostgres("opening a database", (server) => {
         "6_notes": Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql.unsafe("CREATE TABLE notes (text text NOT NULL)")
-          yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
+          yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings WHERE name = 'key'")
         })
       }
       yield* Effect.forEach(Array(4).fill(url), open, { concurrency: "unbounded" }).pipe(

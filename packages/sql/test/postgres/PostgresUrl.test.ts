@@ -83,7 +83,12 @@ const refused: Record<string, RegExp> = {
   "sslkey=%zz": /^a parameter can't be read/,
   "application_name=%00": /^a parameter can't be read/,
   "listen=http://db": /^listen: must be written postgres:/,
-  "listen=postgres%3A%2F%2Fdb%3Fsslmod%3Dx": /^listen: sslmod is not a parameter/
+  "listen=postgres%3A%2F%2Fdb%3Fsslmod%3Dx": /^listen: sslmod is not a parameter/,
+  "listen=postgres%3A%2F%2Fdb%3Flocks%3Drows": /^listen: locks has no effect here: write it in the URL itself$/,
+  "notify=false": /^notify must be on, off$/,
+  "locks=row": /^locks must be advisory, rows; did you mean rows\?$/,
+  "claim=skip": /^claim must be skip-locked, update/,
+  "notify=off&listen=postgres%3A%2F%2Fdb": /^notify=off leaves no wake signals to listen for/
 }
 
 describe("the URL of a PostgreSQL database", () => {
@@ -130,6 +135,11 @@ describe("the URL of a PostgreSQL database", () => {
     assert.deepInclude(url, { connectTimeout: 3_000, applicationName: "doors" })
     assert.deepInclude(listen, { host: "primary", port: 5433, database: "doors" })
     assert.strictEqual(listen?.tls.mode, "require")
+    assert.deepStrictEqual(read("postgres://db/doors?notify=off&claim=update").switches, {
+      notify: "off",
+      locks: null,
+      claim: "update"
+    })
     assert.strictEqual(read("postgres://db/doors?connect_timeout=0").connectTimeout, Infinity)
   })
 

@@ -27,15 +27,20 @@ export const newName = (): string => `doorhook_test_${randomBytes(8).toString("h
 
 /**
  * Query that generates the SQL to empty all tables and reset the sequences. One statement empties all tables, so their
- * order does not matter. Rows stored by a migration are kept.
+ * order does not matter. Rows stored when the database was opened are kept, except switches that the next test might
+ * not want.
  */
 const emptying = `
-  SELECT 'WITH ' || string_agg(format('%1$I AS (DELETE FROM doorhook.%1$I%2$s)', tablename,
-      CASE tablename WHEN 'resource_types' THEN ' WHERE name NOT IN (''call'', ''access_log'')' ELSE '' END), ', ')
+  SELECT 'WITH ' || string_agg(format('%1$I AS (%2$s)', tablename, CASE tablename
+      WHEN 'resource_types' THEN 'DELETE FROM doorhook.resource_types WHERE name NOT IN (''call'', ''access_log'')'
+      WHEN 'settings' THEN 'DELETE FROM doorhook.settings
+        WHERE name <> ''switches'' OR value NOT LIKE ''%"on"%"advisory"%"skip-locked"%'''
+      WHEN 'epochs' THEN 'UPDATE doorhook.epochs SET complete = 0, ended_at = 0'
+      ELSE format('DELETE FROM doorhook.%I', tablename) END), ', ')
     || ' SELECT 1; '
     || (SELECT string_agg(format('SELECT setval(''doorhook.%I'', %s, false)', sequencename, start_value), '; ')
         FROM pg_sequences WHERE schemaname = 'doorhook') AS statements
-  FROM pg_tables WHERE schemaname = 'doorhook' AND tablename <> 'migrations'`
+  FROM pg_tables WHERE schemaname = 'doorhook' AND tablename NOT IN ('migrations', 'locks')`
 
 /** Makes a pool of databases on a server. */
 export const makeDatabasePool = (administer: Administer, urlOf: (database: string) => string): DatabasePool => {

@@ -19,15 +19,12 @@ import { callLifetime } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { channel } from "../PostgresDialect.ts"
+import { lockClasses } from "../Primitives.ts"
 import { lastOf } from "../statements/CancellationStatements.ts"
 import { announceLastIds } from "../Watermarks.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
-
-/** First key of the locks on calls: "call" in ASCII. */
-const callLocks = 0x63616c6c
 
 /** Lane of a first attempt, like core's `laneOf`. */
 const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
@@ -181,7 +178,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
         (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
       VALUES (1, waiting, 0, 0, 0, 0, 0, publish.deliveries - waiting - skipped, skipped);
     -- Heard when the transaction commits, once however often it is given.
-    IF waiting > 0 THEN PERFORM pg_notify('${channel}', ''); END IF;
+    IF waiting > 0 THEN PERFORM wake(''); END IF;
   END
 $$`
 
@@ -265,7 +262,7 @@ const noteCalls = `CREATE OR REPLACE FUNCTION note_calls(buildings bigint[], ids
       -- A host's transaction may stay open, and must not hold up all other events of the publisher's transaction.
       FOR key IN SELECT DISTINCT hashtext(c.building || ' ' || c.id) AS hash
         FROM unnest(buildings, ids) AS c (building, id) ORDER BY hash LOOP
-        WHILE NOT pg_try_advisory_xact_lock(${callLocks}, key) AND clock_timestamp() < deadline LOOP
+        WHILE NOT try_hold(${lockClasses.calls}, key) AND clock_timestamp() < deadline LOOP
           PERFORM pg_sleep(0.005);
         END LOOP;
       END LOOP;
@@ -302,7 +299,7 @@ const noteCalls = `CREATE OR REPLACE FUNCTION note_calls(buildings bigint[], ids
           FROM moved HAVING count(*) > 0
         )
         SELECT ARRAY(SELECT DISTINCT integration_id FROM moved) INTO found;
-        PERFORM pg_notify('${channel}', i.id::text) FROM unnest(found) AS i (id);
+        PERFORM wake(i.id::text) FROM unnest(found) AS i (id);
       END IF;
 
       RETURN QUERY SELECT c.is_end = 0 AND (

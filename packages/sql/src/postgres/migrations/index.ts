@@ -5,19 +5,12 @@ import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Migrations } from "../../Migrations.ts"
 import { tables } from "./0001_Tables.ts"
-import { publishFunctions } from "./PublishFunction.ts"
 
-/** Adds the texts that describe an integration to people. */
+/** Adds the texts that describe an integration to people. Can be repeated, like the first version. */
 const labels = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN name text").unprepared
-  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN description text").unprepared
-})
-
-/** Replaces the functions by those that know calls that end. */
-const callEnds = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  for (const statement of publishFunctions) yield* sql.unsafe(statement).unprepared
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN IF NOT EXISTS name text").unprepared
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN IF NOT EXISTS description text").unprepared
 })
 
 /**
@@ -57,12 +50,12 @@ $$`
 const audiences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of [
-    "ALTER TABLE grants ADD COLUMN resource text NOT NULL DEFAULT ''",
-    "ALTER TABLE access_tokens ADD COLUMN resource text",
-    "ALTER TABLE refresh_tokens ADD COLUMN used_at bigint",
-    'CREATE TABLE assertions (id text COLLATE "C" PRIMARY KEY, expires_at bigint NOT NULL)',
-    "CREATE INDEX assertions_by_expiry ON assertions (expires_at)",
-    "DROP FUNCTION refresh_access",
+    "ALTER TABLE grants ADD COLUMN IF NOT EXISTS resource text NOT NULL DEFAULT ''",
+    "ALTER TABLE access_tokens ADD COLUMN IF NOT EXISTS resource text",
+    "ALTER TABLE refresh_tokens ADD COLUMN IF NOT EXISTS used_at bigint",
+    'CREATE TABLE IF NOT EXISTS assertions (id text COLLATE "C" PRIMARY KEY, expires_at bigint NOT NULL)',
+    "CREATE INDEX IF NOT EXISTS assertions_by_expiry ON assertions (expires_at)",
+    "DROP FUNCTION IF EXISTS refresh_access",
     refreshAccess
   ]) {
     yield* sql.unsafe(statement).unprepared
@@ -72,14 +65,15 @@ const audiences = Effect.gen(function* () {
 /** Adds how much of an event's data an integration gets. */
 const detail = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN detail text NOT NULL DEFAULT 'full'").unprepared
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN IF NOT EXISTS detail text NOT NULL DEFAULT 'full'").unprepared
 })
 
+/** `Switches` installs most functions. A version that changes nothing else keeps older processes away from them. */
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
   defaultValue: () => ({
     "1_tables": tables,
     "2_labels": labels,
-    "3_call_ends": callEnds,
+    "3_call_ends": Effect.void,
     "4_audiences": audiences,
     "5_detail": detail
   })

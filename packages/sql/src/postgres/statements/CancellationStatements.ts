@@ -1,6 +1,7 @@
 /**
  * Statements on cancellations (`stores/Cancellations`), which are rows of the table `endings`.
  */
+import { lockClasses } from "../Primitives.ts"
 import { lastId } from "../Watermarks.ts"
 
 /** All cancellations. `OFFSET 0` makes plans start with this small table. */
@@ -28,14 +29,11 @@ export const beginCancellation = `INSERT INTO endings (integration_id, last_id, 
 /** The integrations that have a cancellation. */
 export const cancellations = `SELECT integration_id AS id FROM endings ORDER BY integration_id`
 
-/** Key of the lock for moving rows: "ends" in ASCII. */
-const lockClass = 0x656e6473
-
 /**
  * Takes the lock for moving cancelled rows until the transaction ends. Returns false if another transaction has the
  * lock.
  */
-export const takeTurn = `SELECT pg_try_advisory_xact_lock(${lockClass}, 0) AS mine`
+export const takeTurn = `SELECT try_hold(${lockClasses.cancellations}, 0) AS mine`
 
 /**
  * Locks the first deliveries in a state, after an id, that a cancellation covers. Skips rows that others have locked.

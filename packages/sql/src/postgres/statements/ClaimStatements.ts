@@ -65,6 +65,12 @@ export const earlyRetries = `SELECT ${columns} FROM queue AS due
   ORDER BY due.id LIMIT $3
   FOR UPDATE SKIP LOCKED`
 
+/** Removes the locks from a statement above, for an engine without SKIP LOCKED. */
+export const withoutLocks = (statement: string): string => statement.replace("FOR UPDATE SKIP LOCKED", "")
+
+/** Locks deliveries in order of id, waiting for others, and returns the ids of those that are not leased then. */
+export const lockStillFree = `SELECT id FROM queue WHERE id = ANY($1) AND worker IS NULL ORDER BY id FOR UPDATE`
+
 /**
  * Leases locked deliveries to a worker, like core's `Transitions.claim`, and updates the counts. Returns each of their
  * events once, and the id of each existing integration with the transaction that last wrote its row.

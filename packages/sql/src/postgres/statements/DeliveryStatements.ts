@@ -4,7 +4,7 @@
  */
 import { Transitions } from "@doorhook/core"
 import { announceLastIds } from "../Watermarks.ts"
-import { channel } from "../PostgresDialect.ts"
+import { lockClasses } from "../Primitives.ts"
 import { lastOf } from "./CancellationStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
@@ -106,7 +106,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
   ),
   counted AS (${addToTalliesIf("FROM taken", 45)}),
   ${keepMembers("$44::text[]", "taken CROSS JOIN ")},
-  signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM taken WHERE $43::bigint > 0)
+  signalled AS MATERIALIZED (SELECT wake('') FROM taken WHERE $43::bigint > 0)
   SELECT unnest(CASE WHEN cardinality(ids) = 0 THEN ARRAY[NULL::bigint] ELSE ids END) AS id, false AS stale
     FROM taken LEFT JOIN signalled ON true
   UNION ALL SELECT NULL, true WHERE NOT EXISTS (SELECT 1 FROM fresh)`
@@ -232,7 +232,7 @@ export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
   ),
   counted AS (${countReleased("released")}),
   number AS MATERIALIZED (SELECT count(*) AS count FROM released),
-  signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM number WHERE count > 0)
+  signalled AS MATERIALIZED (SELECT wake('') FROM number WHERE count > 0)
   SELECT count FROM number LEFT JOIN signalled ON true`
 
 /**
@@ -309,23 +309,17 @@ export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO
  */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
-/** First key of the locks on idempotency keys: "idem" in ASCII. */
-const keyLocks = 0x6964656d
-
 /** Takes the locks of idempotency keys until the transaction ends. Returns the keys that other transactions use. */
 export const busyKeys = `SELECT k.key FROM unnest($1::text[]) AS k (key)
-  WHERE NOT pg_try_advisory_xact_lock(${keyLocks}, hashtext(k.key))`
+  WHERE NOT try_hold(${lockClasses.idempotencyKeys}, hashtext(k.key))`
 
 /** Whether each of the calls has ended, in the given order (`migrations/PublishFunction`). */
 export const noteCalls = `SELECT has_ended FROM note_calls($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])`
 
-/** First key of the locks on scopes: "scop" in ASCII. */
-const scopeLocks = 0x73636f70
-
 /**
  * Prevents others from adding integrations to a scope until the transaction ends. The parameter is the scope's name.
  */
-export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
+export const lockScope = `SELECT hold(${lockClasses.scopes}, hashtext($1))`
 
 const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
     failing_retry_after`
@@ -438,7 +432,7 @@ export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowle
   ) AS found ORDER BY id LIMIT $3`
 
 /** Wakes the workers in all processes when the transaction commits. */
-export const signal = `SELECT pg_notify('${channel}', '')`
+export const signal = `SELECT wake('')`
 
 /** Waits 3 ms, for other transactions to release the rows that a claim skipped. */
 export const pause = "SELECT pg_sleep(0.003)"
