@@ -17,7 +17,7 @@ const labels = Effect.gen(function* () {
  * Refreshes a token in one round trip. The last parameter has a default, so that processes that still run an earlier
  * version can call the function, too.
  */
-const refreshAccess = `CREATE FUNCTION refresh_access(
+const refreshAccess = `CREATE OR REPLACE FUNCTION refresh_access(
     presented text, refreshed_at bigint, most integer, new_hash text, new_created_at bigint, new_expires_at bigint,
     new_scope text, new_retires text, successor text, successor_created_at bigint, new_resource text DEFAULT NULL
   ) RETURNS bigint LANGUAGE plpgsql AS $$
