@@ -190,7 +190,7 @@ const breakable = (sql: PgClient): PgClient => {
 }
 
 /** How often a transaction is repeated that the server ended because of a deadlock. */
-const deadlocks = Schedule.exponential("5 millis").pipe(Schedule.jittered, Schedule.upTo({ times: 8 }))
+const deadlockRetries = 8
 
 /**
  * Makes a client wait for locked rows instead of skipping them. Transactions can then wait for each other. The server ends
@@ -205,7 +205,7 @@ const waitForLocks = (sql: PgClient): void => {
       Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
         Option.isSome(outer)
           ? withTransaction(body)
-          : Effect.retry(withTransaction(body), { while: isDeadlock, schedule: deadlocks })
+          : Effect.retry(withTransaction(body), { while: isDeadlock, times: deadlockRetries })
       )
   })
 }

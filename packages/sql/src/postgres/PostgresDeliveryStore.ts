@@ -15,7 +15,6 @@ import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/SqlIntegrationStore.ts"
 import * as PostgresCancellations from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
-import type { Values } from "./Switches.ts"
 import { Switches } from "./Switches.ts"
 import { makeEnqueue } from "./Enqueue.ts"
 import { writeResourceTypes } from "./migrations/PublishFunction.ts"
@@ -86,13 +85,8 @@ const agree = Effect.fnUntraced(function* (
 
 type Operation = keyof DeliveryStore["Service"]
 
-interface Ways {
-  readonly how: Values["claim"]
-  readonly types: ResourceTypeTable
-}
-
 /** Runs in a transaction. */
-const heartbeat = Effect.fnUntraced(function* (sql: Sql, { how, types }: Ways, beat: Heartbeat) {
+const heartbeat = Effect.fnUntraced(function* (sql: Sql, types: ResourceTypeTable, beat: Heartbeat) {
   const { holds, now, settings, spares = false, worker } = beat
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
@@ -105,9 +99,7 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { how, types }: Ways, b
     settings === undefined ? undefined : yield* agree(sql, settings, types, { worker, now: spares ? 0 : now, isMember })
   const isRefused = disagreement !== undefined && !disagreement.isReplaced && !isMember
   const until = isRefused ? null : beat.until
-  // Without SKIP LOCKED, two lapsed workers could wait for each other. The next heartbeat ends the others' memberships.
-  const leavesOthers = spares || (hasLapsed && how === "update")
-  const others = leavesOthers ? [] : yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
+  const others = spares ? [] : yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
   const leaving = until === null ? [...ended, worker] : ended
   if (leaving.length > 0) yield* sql.unsafe(Statements.leave, [texts(leaving)])
@@ -160,8 +152,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const endings = yield* Cancellations
   const types = yield* ResourceTypes
   const fold = yield* startCompaction(sql)
-  const switches = yield* Switches
-  const { claim, nextDue } = makeClaim(sql, reader, switches)
+  const { claim, nextDue } = makeClaim(sql, reader, yield* Switches)
   const { settle, warn } = makeSettle(sql, endings)
 
   const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
@@ -184,7 +175,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     settle: (outcomes, now, disableAfter) =>
       inParts("settle")((noteBegun) => settle(outcomes, now, disableAfter, noteBegun)),
     heartbeat: (beat) =>
-      named("heartbeat")(sql.withTransaction(heartbeat(sql, { how: switches.claim, types }, beat))).pipe(
+      named("heartbeat")(sql.withTransaction(heartbeat(sql, types, beat))).pipe(
         Effect.tap(Effect.andThen(fold, endings.resume))
       ),
     redeliver: (request, now) => inParts("redeliver")((noteBegun) => redeliver(sql, endings, request, now, noteBegun)),
