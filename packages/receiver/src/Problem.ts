@@ -69,9 +69,9 @@ type CheckedNumber =
   | "retryDelaysMs"
   | "toleranceSeconds"
 
-type CheckedOption = "addresses" | "secrets" | CheckedNumber
+type CheckedOption = "addresses" | "secrets" | "url" | CheckedNumber
 
-/** An invalid option, thrown by `createReceiver`. Never contains a secret. */
+/** An invalid option, thrown by `createReceiver` and `readFeed`. Never contains a secret. */
 export class InvalidOption extends Error {
   override readonly name = "InvalidOption"
   readonly option: CheckedOption

@@ -4,6 +4,8 @@
 export { addressFilter } from "./Addresses.ts"
 export { isExpired, parseEvent } from "./Delivery.ts"
 export type { Answer, Delivery, ReceivedRequest, WebhookEvent } from "./Delivery.ts"
+export { FeedError, readFeed } from "./FeedReader.ts"
+export type { FeedItem, FeedOptions, FeedPage } from "./FeedReader.ts"
 export { InvalidOption, logProblem, Refusal } from "./Problem.ts"
 export type { Problem } from "./Problem.ts"
 export { createReceiver } from "./Receiver.ts"

@@ -2,6 +2,7 @@
  * Live streams through each way to mount doorhook.
  */
 import { EventStream } from "@doorhook/testkit/EventStream"
+import { readFeed } from "@doorhook/receiver"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Doorhook } from "doorhook"
@@ -61,4 +62,27 @@ describe("a live stream", () => {
       assert.deepStrictEqual([end?.event, end?.data], ["end", '{"reason":"shutdown"}'])
       assert.isNull(yield* next(stream))
     })
+})
+
+describe("the feed reader of @doorhook/receiver", () => {
+  live("reads what a receiver missed, and proves it", function* () {
+    const doorhook = yield* start({ database: "memory" })
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const missed: Array<string> = []
+    for (let n = 1; n <= 120; n++) missed.push((yield* Effect.promise(() => doorhook.publish(numbered(n)))).id)
+    const read = yield* Effect.promise(async () => {
+      const ids: Array<string> = []
+      let last = ""
+      for await (const { cursor, gap, items } of readFeed({ url: url + events, token })) {
+        assert.isNull(gap)
+        ids.push(...items.map(({ id }) => id))
+        last = cursor
+      }
+      for await (const { items } of readFeed({ url: url + events, token, after: last }))
+        assert.deepStrictEqual(items, [])
+      return ids
+    })
+    assert.deepStrictEqual(read, missed)
+  })
 })
