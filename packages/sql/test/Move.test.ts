@@ -24,7 +24,7 @@ const awkward = `INSERT INTO clients (id, name, redirect_uris, secrets, created_
       signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts, version, created_at, updated_at, name)
     VALUES ('building', 9, 'webhook', 'https://r.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_c2VjcmV0', '[]', '{}', 0, 0,
       1, 0, 0, 'Name "x"');
-  INSERT INTO purged VALUES ('tenant', 1, 'B', 5, 5), ('tenant', 1, 'a', 5, 5), ('building', 1, 'call', 9, 9), ('building', 10, 'call', 9, 9);
+  INSERT INTO purged VALUES ('tenant', 91, 'B', 5, 5), ('tenant', 91, 'a', 5, 5), ('building', 91, 'call', 9, 9), ('building', 910, 'call', 9, 9);
   DELETE FROM integrations WHERE scope_id = 9;`
 
 /** Completes the lists that an owner fills from time to time, and its memory, as at the end of a move. */

@@ -125,7 +125,7 @@ const insertsOf = (table: MovedTable): ReadonlyArray<string> => {
   const values = Object.entries(table.columns).map(([name, type], at) =>
     type === "integer" ? `(r ->> ${at})::bigint AS ${name}` : `r ->> ${at} AS ${name}`
   )
-  const moved = `WITH moved AS (SELECT ${values.join(", ")} FROM json_array_elements($1::text::json) AS r)`
+  const moved = `WITH moved AS (SELECT ${values.join(", ")} FROM jsonb_array_elements($1::text::jsonb) AS r)`
   const into = intoStored[table.name] ?? [
     `INSERT INTO ${table.name} (${names.join(", ")}) OVERRIDING SYSTEM VALUE SELECT * FROM moved`
   ]
