@@ -59,9 +59,11 @@ const grantOf = (row: Row) => ({
   revoked_at: row["grant_revoked_at"]
 })
 
-const decodeGrantRows = Schema.decodeUnknownEffect(Schema.Array(Grant))
+const UsedGrants = Schema.Array(Schema.Struct({ grant: Grant, last_used_at: Schema.Int }))
+const decodeGrantRows = Schema.decodeUnknownEffect(UsedGrants)
 
-export const decodeGrants = (rows: ReadonlyArray<Row>): Read<ReadonlyArray<Grant>> => decodeGrantRows(rows.map(grantOf))
+export const decodeGrants = (rows: ReadonlyArray<Row>): Read<typeof UsedGrants.Type> =>
+  decodeGrantRows(rows.map((row) => ({ grant: grantOf(row), last_used_at: row["last_used_at"] })))
 
 const decodeCodeRow = Schema.decodeUnknownEffect(
   Schema.Struct({ code: AuthorizationCode, isUsed: Schema.Boolean, grant: Grant })

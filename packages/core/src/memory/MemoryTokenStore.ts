@@ -273,9 +273,12 @@ const make = Effect.sync(() => {
       Effect.sync(() =>
         activeOf(user)
           .filter(isRefreshable)
-          .map(({ grant }) => grant)
-          .toSorted((a, b) => a.created_at - b.created_at)
+          .toSorted((a, b) => a.grant.created_at - b.grant.created_at)
           .slice(0, limit)
+          .map(({ grant, refresh }) => {
+            const tokens = [...refresh].flatMap((hash) => refreshTokens.get(hash)?.token ?? [])
+            return { grant, last_used_at: Math.max(...tokens.map((token) => token.used_at ?? token.created_at)) }
+          })
       ),
 
     revokeGrantsOf: (user, client, now) =>

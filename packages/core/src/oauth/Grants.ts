@@ -20,6 +20,8 @@ export const mostGrants = 1_000
 /** A grant with the name of its client. The name is null if the client no longer exists. */
 export interface NamedGrant {
   readonly grant: Grant
+  /** When the client last got a token, in milliseconds since the epoch. */
+  readonly last_used_at: number
   readonly client_name: string | null
 }
 
@@ -46,8 +48,8 @@ export class Grants extends Context.Service<
       return Grants.of({
         list: Effect.fnUntraced(function* (user) {
           const grants = yield* tokens.grantsOf(user, mostGrants)
-          const names = new Map(yield* Effect.forEach(new Set(grants.map(({ client_id }) => client_id)), nameOf))
-          return grants.map((grant) => ({ grant, client_name: names.get(grant.client_id) ?? null }))
+          const names = new Map(yield* Effect.forEach(new Set(grants.map(({ grant }) => grant.client_id)), nameOf))
+          return grants.map((used) => ({ ...used, client_name: names.get(used.grant.client_id) ?? null }))
         }),
 
         revoke: (user, client) => Effect.suspend(() => tokens.revokeGrantsOf(user, client, now()))

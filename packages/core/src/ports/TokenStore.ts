@@ -31,6 +31,12 @@ export interface IssuedTokens {
   readonly maxAccessTokens: number
 }
 
+/** A grant, and when its client last got a token for it. */
+export interface UsedGrant {
+  readonly grant: Grant
+  readonly last_used_at: number
+}
+
 /** A stored code. */
 export interface FoundCode {
   readonly code: AuthorizationCode
@@ -104,7 +110,7 @@ export class TokenStore extends Context.Service<
      * Returns a user's grants that are not revoked and have a refresh token, which keeps access alive. At most `limit`,
      * oldest first.
      */
-    readonly grantsOf: (user: UserId, limit: number) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
+    readonly grantsOf: (user: UserId, limit: number) => Effect.Effect<ReadonlyArray<UsedGrant>, StoreError>
     /**
      * Revokes a user's grants to `client`, or to all clients if `client` is null. Includes grants whose code was never
      * redeemed. Returns the number of revoked grants that have a refresh token, as in `grantsOf`.

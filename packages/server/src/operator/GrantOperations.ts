@@ -16,7 +16,9 @@ export const GrantDocument = Schema.Struct({
   client_name: Schema.NullOr(Schema.String),
   scope: Schema.String,
   /** When the user granted access. */
-  created_at: Schema.String
+  created_at: Schema.String,
+  /** When the client last got a token. */
+  last_used_at: Schema.String
 })
 export type GrantDocument = typeof GrantDocument.Type
 
@@ -39,12 +41,13 @@ export const grantOperations = {
   )
 }
 
-const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
+const documentOf = ({ client_name, grant, last_used_at }: NamedGrant): GrantDocument => ({
   id: grant.id,
   client_id: grant.client_id,
   client_name,
   scope: grant.scope,
-  created_at: isoOf(grant.created_at)
+  created_at: isoOf(grant.created_at),
+  last_used_at: isoOf(last_used_at)
 })
 
 const aUser = "the id of a user in the directory"

@@ -1,6 +1,7 @@
 /**
  * The operator's page with the registered OAuth clients and users' grants.
  */
+import type { Actor } from "@doorhook/core"
 import { Html } from "@doorhook/core"
 import { Effect } from "effect"
 import type { KnownError } from "../http/Failures.ts"
@@ -84,6 +85,28 @@ ${user === "" ? null : yield* this.#grantsOf(visit, user)}`
     )
   }
 
+  /** Makes the page on which a user sees what they granted. */
+  ownPage(visit: Visit, { user_id }: Actor): PageEffect {
+    const { t } = visit.language
+    const query = new URLSearchParams({ user_id }).toString()
+    return Effect.map(this.#call(grantOperations.list, { query }), ({ grants }) => ({
+      title: t("own_grants"),
+      place: "/grants",
+      body: Html.template`<h1>${t("own_grants")}</h1>
+<p class="muted">${t("own_grants_text")}</p>
+${grantList(visit, null, grants)}`
+    }))
+  }
+
+  /** Ends the user's own grants to one client, or to all clients. The form can't name another user. */
+  revokeOwn(visit: Visit, { user_id }: Actor, fields: URLSearchParams): PageEffect {
+    const client_id = fields.get("client_id")
+    const document = { user_id, ...(client_id !== null && { client_id }) }
+    return Effect.map(this.#call(grantOperations.revoke, { body: JSON.stringify(document) }), ({ grants }) =>
+      seeOther(Parts.after(`${visit.home}/grants`, "revoked", grants))
+    )
+  }
+
   /** Ends a user's grants to one client, or to all clients. */
   revoke(visit: Visit, fields: URLSearchParams): PageEffect {
     const user_id = fields.get("user_id") ?? ""
@@ -133,10 +156,12 @@ const newClientFields = ({ language: { t } }: Visit): Html.Html =>
   Html.template`${Parts.field("name", t("client_name"), (attributes) => Html.template`<input type="text" ${attributes} required>`)}${Parts.field("id", t("client_id"), (attributes) => Html.template`<input type="text" ${attributes} autocapitalize="none" spellcheck="false">`, t("client_id_hint"))}${Parts.field("redirect_uris", t("redirect_uris"), (attributes) => Html.template`<textarea ${attributes} rows="3" required spellcheck="false"></textarea>`, t("redirect_uris_hint"))}<label class="box"><input type="checkbox" name="confidential" value="yes" checked> ${t("confidential_client")}</label>
 <button type="submit">${t("register")}</button>`
 
-const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocument>): Html.Html => {
+/** Lists the grants of a user to an operator, or those of the visitor if `user` is null. */
+const grantList = (visit: Visit, user: string | null, grants: ReadonlyArray<GrantDocument>): Html.Html => {
   const { t } = visit.language
+  const of = user === null ? null : Parts.hidden("user_id", user)
   const revoke = (id: string, label: string, whose: string, text: string, fields: Html.Html): Html.Html =>
-    Parts.ask(visit, "/clients/revoke", {
+    Parts.ask(visit, user === null ? "/grants/revoke" : "/clients/revoke", {
       id,
       label,
       title: `${label}: ${whose}?`,
@@ -150,19 +175,20 @@ const grantList = (visit: Visit, user: string, grants: ReadonlyArray<GrantDocume
     Html.template`<span class="mono">${grant.client_id}</span>`,
     grant.scope,
     Parts.ago(visit, Date.parse(grant.created_at)),
+    Parts.ago(visit, Date.parse(grant.last_used_at)),
     revoke(
       `revoke-${index}`,
       t("revoke"),
       grant.client_name ?? grant.client_id,
       t("revoke_ask"),
-      Html.template`${Parts.hidden("user_id", user)}${Parts.hidden("client_id", grant.client_id)}`
+      Html.template`${of}${Parts.hidden("client_id", grant.client_id)}`
     )
   ])
-  const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("actions")]
+  const columns = [t("client_name"), t("client_id"), t("scope"), t("created"), t("last_use"), t("actions")]
   return Html.template`${Parts.table(t("grants"), columns, rows, t("no_grants"))}${
     rows.length === 0
       ? null
-      : revoke("revoke-all", t("revoke_all"), user, t("revoke_all_ask"), Parts.hidden("user_id", user))
+      : revoke("revoke-all", t("revoke_all"), user ?? t("own_grants"), t("revoke_all_ask"), of ?? Html.template``)
   }`
 }
 

@@ -72,7 +72,8 @@ const operatorPlaces: ReadonlyArray<readonly [string, TextKey]> = [
 ]
 const ownerPlaces: ReadonlyArray<readonly [string, TextKey]> = [
   ["", "integrations"],
-  ["/new", "new_integration"]
+  ["/new", "new_integration"],
+  ["/grants", "own_grants"]
 ]
 
 /** Adds the frame to a page's contents. */

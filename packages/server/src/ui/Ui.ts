@@ -131,7 +131,7 @@ class Ui {
   }
 
   #ownerRoutes(): ReadonlyArray<Route> {
-    const { integration, owners, script, visitors } = this.#of
+    const { clients, integration, owners, script, visitors } = this.#of
     const get = (path: string, run: Run) => this.#ownerRoute("GET", path, run)
     const post = (path: string, run: Run) => this.#ownerRoute("POST", path, run)
     const face = this.#face("owner")
@@ -147,6 +147,14 @@ class Ui {
       get(
         "/events/:event",
         ofOwner((visit, actor) => this.#ownEvent(visit, actor))
+      ),
+      get(
+        "/grants",
+        ofOwner((visit, actor) => clients.ownPage(visit, actor))
+      ),
+      post(
+        "/grants/revoke",
+        ofOwner((visit, actor, fields) => clients.revokeOwn(visit, actor, fields))
       ),
       get(
         "/new",

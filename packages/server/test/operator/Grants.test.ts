@@ -1,3 +1,4 @@
+import { Browser, ownerSignedIn } from "../ui/Browser.ts"
 import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -46,6 +47,31 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
   yield* store.redeemCode(hash("code"), { access, refresh, maxAccessTokens: 100 }, created_at)
 })
 
+describe("the page of a user's own grants", () => {
+  onServer("lists them with client, scope and last use, and ends one client's or all of them", function* () {
+    yield* grant("g1", "acme")
+    yield* grant("g2", "gone")
+    yield* grant("g3", "acme", "other user")
+    const { browser } = yield* ownerSignedIn("admin")
+    const page = yield* browser.get("/portal/grants")
+    assert.strictEqual(page.status, 200)
+    for (const text of ["acme", "gone", "public", "Last use"]) assert.include(page.text, text)
+    // A form can't name another user.
+    const form = { client_id: "acme", user_id: "other user" }
+    const revoked = yield* browser.post(page, "/portal/grants/revoke", form)
+    assert.deepStrictEqual([revoked.status, revoked.headers.get("location")], [303, "/portal/grants?done=revoked&n=1"])
+    const left = (yield* browser.get("/portal/grants")).text
+    assert.include(left, "gone")
+    assert.notInclude(left, "acme")
+    assert.strictEqual((yield* ask("GET", `${path}?user_id=other%20user`)).at("/grants/0/id"), "g3")
+    yield* browser.post(yield* browser.get("/portal/grants"), "/portal/grants/revoke", {})
+    assert.deepStrictEqual((yield* ask("GET", `${path}?user_id=admin`)).json, { grants: [] })
+    const forged = yield* browser.post(page, "/portal/grants/revoke", { csrf_token: "" })
+    assert.strictEqual(forged.status, 403)
+    assert.strictEqual((yield* new Browser().get("/portal/grants")).status, 403)
+  })
+})
+
 describe("grants", () => {
   onServer("of a user can be listed, and ended for one client or for all", function* () {
     yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
@@ -55,7 +81,11 @@ describe("grants", () => {
     const list = yield* ask("GET", `${path}?user_id=admin`)
     assert.strictEqual(list.status, 200, list.text)
     assert.strictEqual(list.headers.get("cache-control"), "no-store")
-    const about = { scope: "public", created_at: "1970-01-01T00:16:40.000Z" }
+    const about = {
+      scope: "public",
+      created_at: "1970-01-01T00:16:40.000Z",
+      last_used_at: "1970-01-01T00:16:40.000Z"
+    }
     assert.deepStrictEqual(list.json, {
       grants: [
         { id: "g1", client_id: "acme", client_name: "Acme", ...about },

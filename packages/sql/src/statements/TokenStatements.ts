@@ -82,8 +82,10 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   revokeGrantsTo: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept("id", "SELECT id FROM grants WHERE client_id = ? AND revoked_at IS NULL")}`),
 
-  /** Cost: a range of the index on users and times, and one entry of the index on refresh tokens per grant. */
-  grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g
+  /** Cost: a range of the index on users and times, and the entries of the index on refresh tokens per grant. */
+  grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns},
+    (SELECT max(coalesce(t.used_at, t.created_at)) FROM refresh_tokens AS t WHERE t.grant_id = g.id) AS last_used_at
+  FROM grants AS g
   WHERE g.user_id = ? AND g.revoked_at IS NULL
     AND EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id)
   ORDER BY g.created_at LIMIT ?`),

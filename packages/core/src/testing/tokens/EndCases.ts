@@ -10,6 +10,13 @@ import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual, expectPresent } from "../SuiteCase.ts"
 import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh } from "./TokenFixtures.ts"
 
+/** Returns the grants of a user without their use. */
+const grantsOf = (store: Pick<TokenStore["Service"], "grantsOf">, user: UserId, limit: number) =>
+  Effect.map(
+    Effect.suspend(() => store.grantsOf(user, limit)),
+    (used) => used.map(({ grant }) => grant)
+  )
+
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "`revokeGrant` revokes the code and all tokens of the grant, and nothing of other grants",
@@ -69,12 +76,16 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.createCode(unredeemed, newCode(unredeemed, "code"))
       yield* store.refresh(hash("refresh-first"), issue(first, "a2", "r2"), start + 50)
       const user = first.user_id
-      yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
-      yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
+      yield* expectEqual("grants", yield* grantsOf(store, user, 10), [first, second, third])
+      yield* expectEqual("at most two", yield* grantsOf(store, user, 2), [first, second])
+      yield* store.refresh(hash("refresh-first"), issue(first, "used", null), start + 40)
+      yield* store.refresh(hash("refresh-b third"), issue(third, "new", "rotated"), start + 50)
+      const uses = (yield* store.grantsOf(user, 10)).map(({ last_used_at }) => last_used_at)
+      yield* expectEqual("last use", uses, [start + 40, start, start])
       // Access tokens have expired by then; refresh tokens do not expire.
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
-      yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
-      yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
+      yield* expectEqual("much later", yield* grantsOf(store, user, 10), [first, second, third])
+      yield* expectEqual("of nobody", yield* grantsOf(store, UserId.make("nobody"), 10), [])
     })
   },
   {
@@ -91,7 +102,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.createCode(unredeemed, newCode(unredeemed, "code"))
       const user = one.user_id
       yield* expectEqual("ended", yield* store.revokeGrantsOf(user, null, start + 5), 2)
-      yield* expectEqual("left", yield* store.grantsOf(user, 10), [])
+      yield* expectEqual("left", yield* grantsOf(store, user, 10), [])
       const dead = yield* Effect.forEach(["refresh-one", "r2", "refresh-two"], (name) =>
         store.refresh(hash(name), issue(one, `new-${name}`, null), start + 6)
       )
@@ -116,8 +127,8 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const unknown = ClientId.make("unknown")
       yield* expectEqual("to none", yield* store.revokeGrantsOf(kept.user_id, unknown, start + 1), 0)
       yield* expectEqual("to one", yield* store.revokeGrantsOf(kept.user_id, client_id, start + 2), 2)
-      yield* expectEqual("left", yield* store.grantsOf(kept.user_id, 10), [kept])
-      yield* expectEqual("another's", yield* store.grantsOf(theirs.user_id, 10), [theirs])
+      yield* expectEqual("left", yield* grantsOf(store, kept.user_id, 10), [kept])
+      yield* expectEqual("another's", yield* grantsOf(store, theirs.user_id, 10), [theirs])
     })
   },
   {

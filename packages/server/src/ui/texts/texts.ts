@@ -728,6 +728,12 @@ const table = {
     "All access that the user granted to any client ends immediately.",
     "Alles, was irgendeinem Client erlaubt wurde, endet sofort."
   ],
+  own_grants: ["Applications with access", "Anwendungen mit Zugriff"],
+  own_grants_text: [
+    "You allowed these applications to act for you. If you revoke access, it ends immediately.",
+    "Diesen Anwendungen haben Sie Zugriff erlaubt. Wenn Sie ihn widerrufen, endet er sofort."
+  ],
+  last_use: ["Last use", "Zuletzt genutzt"],
   no_grants: ["This user has no grants.", "Hier wurde nichts erlaubt."],
 
   // Notifications
