@@ -92,6 +92,7 @@ describe("the operator's commands", () => {
       allow_targets: ["10.0.0.0/8"]
     })
     assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
+    assert.match(yield* print(...set, "--detail", "redacted"), /^detail: redacted$/m)
     // `--clear` takes no value, so the `1` after it is the integration's id.
     const values = ["--acknowledge", "200", "--status", "enabled"]
     const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")

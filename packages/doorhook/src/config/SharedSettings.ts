@@ -37,6 +37,12 @@ const durations = (millis: ReadonlyArray<number>): string => millis.map(Duration
 const scheduleText = ([type, { delays, lifetime }]: readonly [string, RetrySchedule]): string =>
   `${type}=${durations(delays)}${lifetime === null ? "" : ` within ${DurationText.format(lifetime)}`}`
 
+/** Lists the personal members of a type, which redacted events must not contain; empty for those of a built-in type. */
+const personalText = (name: string, personal: ReadonlyArray<string> = []): string => {
+  const text = personal.toSorted().join(",")
+  return text === (builtInTable.get(name)?.personal ?? []).toSorted().join(",") ? "" : ` without ${text}`
+}
+
 const local = { mayDiffer: "it describes the process and its machine" }
 const requests = { mayDiffer: "it concerns requests, not deliveries" }
 
@@ -49,7 +55,10 @@ export const sharedSettings: { readonly [Name in Exclude<keyof EngineConfig, key
   resourceTypes: ({ types }) =>
     [...types]
       .filter(([name]) => name !== callEndType)
-      .map(([name, { actions, urgent }]) => `${name}:${actions.toSorted().join(",")}${urgent ? ":high" : ""}`)
+      .map(
+        ([name, { actions, personal, urgent }]) =>
+          `${name}:${actions.toSorted().join(",")}${urgent ? ":high" : ""}${personalText(name, personal)}`
+      )
       .toSorted()
       .join(";"),
   callEnd: ({ types }) => String(types.has(callEndType)),
