@@ -207,6 +207,12 @@ export interface Numbers {
 export const marks = { source: "moved_to", target: "moving_from" } as const
 export type Mark = (typeof marks)[keyof typeof marks]
 
+/**
+ * Settings that belong to a database and not to what it contains: the marks, and the switches of its server. As a list in
+ * SQL.
+ */
+export const keptSettings = [...Object.values(marks), "switches"].map((name) => `'${name}'`).join(", ")
+
 /** Maximum number of rows and of bytes in a long column that are copied at once. */
 const partRows = 5_000
 const partBytes = 4_000_000

@@ -9,7 +9,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Key, KeyRange, Mark, MovedTable, Numbers, Part } from "../move/MovedTables.ts"
-import { marks, movedTables, partEnd } from "../move/MovedTables.ts"
+import { keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
 import type { MoveSide } from "../move/Move.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { sqlStateOf } from "../StoreFailure.ts"
@@ -40,10 +40,6 @@ const session = {
 const connections = 6
 
 const open = "state IN ('pending', 'retrying')"
-const markNames = Object.values(marks)
-  .map((name) => `'${name}'`)
-  .join(", ")
-
 const endedColumns = `attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt`
 
 /** Tables whose rows are stored in another form than they are copied in. */
@@ -62,7 +58,7 @@ const stored: Readonly<Record<string, string>> = {
         FROM deliveries
       ) AS d LEFT JOIN events AS e ON e.id = d.event_id) AS deliveries`,
   cancellations: `(SELECT integration_id AS integration, last_id AS last_delivery, reason FROM endings) AS endings`,
-  settings: `(SELECT name, value FROM settings WHERE name NOT IN (${markNames})) AS settings`
+  settings: `(SELECT name, value FROM settings WHERE name NOT IN (${keptSettings})) AS settings`
 }
 
 const referenced = `coalesce(event_id, 'evt_${"0".repeat(20)}')`
@@ -242,7 +238,7 @@ class PostgresMoveSide implements MoveSide {
     const bounds = boundsOf(range)
     const isEvents = table.name === "events"
     const events = within(table, range, "e.seq")
-    const kept = table.name === "settings" ? ` AND name NOT IN (${markNames})` : ""
+    const kept = table.name === "settings" ? ` AND name NOT IN (${keptSettings})` : ""
     const deletes = placesOf(table).map(
       ([name, key]) => `DELETE FROM ${name} WHERE ${within(table, range, key)}${kept}`
     )

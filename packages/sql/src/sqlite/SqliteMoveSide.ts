@@ -6,7 +6,7 @@ import type { Scope } from "effect"
 import type { DatabaseSync } from "node:sqlite"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Key, KeyRange, Mark, MovedTable, Numbers, Part } from "../move/MovedTables.ts"
-import { marks, movedTables, partEnd } from "../move/MovedTables.ts"
+import { keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
 import type { MoveSide } from "../move/Move.ts"
 import { fromStored, toStored } from "../postgres/NulText.ts"
 import { sqlite } from "../Dialect.ts"
@@ -17,10 +17,6 @@ import { openDatabase } from "./NodeSqlite.ts"
 const stateOf = `CASE d.state ${storedStates.map((state) => `WHEN ${codes[state]} THEN '${state}'`).join(" ")} END`
 const codeOf = `CASE state ${storedStates.map((state) => `WHEN '${state}' THEN ${codes[state]}`).join(" ")} END`
 
-const markNames = Object.values(marks)
-  .map((name) => `'${name}'`)
-  .join(", ")
-
 /** Tables whose rows are stored in another form than they are copied in. */
 const stored: Readonly<Record<string, string>> = {
   // Like an owner at its start, makes due what an ended process had kept since the publication.
@@ -29,7 +25,7 @@ const stored: Readonly<Record<string, string>> = {
       CASE WHEN d.state IN (0, 2) THEN coalesce(d.due_at, e.created_at, 0) END AS due_at, d.attempt_started_at,
       d.attempt_duration_ms, d.attempt_outcome, d.attempt_status, d.attempt_detail, d.attempt_excerpt
     FROM deliveries AS d LEFT JOIN events AS e ON e.seq = d.event)`,
-  settings: `(SELECT name, value FROM settings WHERE name NOT IN (${markNames}))`
+  settings: `(SELECT name, value FROM settings WHERE name NOT IN (${keptSettings}))`
 }
 
 const intoDeliveries = `INSERT INTO deliveries (id, event, integration, state, reason, lane, attempts, early, resend, due_at,
@@ -140,7 +136,7 @@ class SqliteMoveSide implements MoveSide {
 
   replace(table: MovedTable, range: KeyRange, rows: string, isEmpty: boolean): Effect.Effect<void, DatabaseUnusable> {
     return this.#change((database) => {
-      const kept = table.name === "settings" ? ` AND name NOT IN (${markNames})` : ""
+      const kept = table.name === "settings" ? ` AND name NOT IN (${keptSettings})` : ""
       if (!isEmpty)
         database.prepare(`DELETE FROM ${table.name} WHERE ${within(table, range)}${kept}`).run(boundsOf(range))
       database.prepare(insertOf(table)).run({ rows })
