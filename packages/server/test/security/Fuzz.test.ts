@@ -32,6 +32,8 @@ const settings = Effect.runSync(
   })
 )
 
+const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
 /** Time limit of a test, in milliseconds. A busy machine needs many times as long as an idle one. */
 const patience = 300_000
 
@@ -344,7 +346,12 @@ describe("random requests", () => {
           "state",
           "code_challenge"
         ],
-        documentsOf: () => [exchangeOf("x"), { ...exchangeOf("x"), grant_type: "refresh_token", refresh_token: "x" }],
+        documentsOf: () => [
+          exchangeOf("x"),
+          { ...exchangeOf("x"), grant_type: "refresh_token", refresh_token: "x" },
+          { ...exchangeOf("x"), grant_type: "client_credentials", resource: [resource] },
+          { client_assertion: "e30.e30.AA", client_assertion_type: assertionType, grant_type: "client_credentials" }
+        ],
         fields: Object.entries({
           ...page.fields,
           resource,
