@@ -2,13 +2,14 @@
  * A move copies every row, there and back, of any history. It can be killed at any moment and repeated.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { openDatabase } from "@doorhook/sql"
+import { Move, openDatabase } from "@doorhook/sql"
+import type { Progress } from "@doorhook/sql"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { movedTables } from "../src/move/MovedTables.ts"
-import { surviveKills } from "./MoveKills.ts"
+import { changesOf, rows, surviveKills } from "./MoveKills.ts"
 import { isUsable, move, sourceAt, storeAt, targetAt } from "./MoveSides.ts"
 import { callSequence, carryOutOn } from "./StoreCalls.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
@@ -66,14 +67,14 @@ const thereAndBack = Effect.fnUntraced(function* (server: TestServer, first: str
   const seen = (database: string) => Effect.promise(() => carryOutOn(storeAt(database), []))
   const before = yield* seen(first)
   yield* change(first, complete)
-  const rows = yield* rowsIn(first)
+  const stored = yield* rowsIn(first)
   const counts = yield* move(yield* sourceAt(first), yield* targetAt(between))
   assert.deepStrictEqual(yield* seen(between), before)
   const back = yield* move(yield* sourceAt(between), yield* targetAt(second))
   assert.deepStrictEqual(yield* seen(second), before)
   // Both sources refuse to start.
   assert.deepStrictEqual([yield* isUsable(first), yield* isUsable(between)], [false, false])
-  return { rows, counts, back, found: yield* rowsIn(second) }
+  return { rows: stored, counts, back, found: yield* rowsIn(second) }
 })
 
 /** Makes a file with a random history of deliveries and of tokens. */
@@ -95,8 +96,8 @@ await describeOnPostgres("a move", (server) => {
         Effect.runPromise(
           Effect.gen(function* () {
             const file = yield* fileWith(calls, tokens)
-            const { back, counts, found, rows } = yield* thereAndBack(server, file)
-            assert.deepStrictEqual(found, rows)
+            const { back, counts, found, rows: stored } = yield* thereAndBack(server, file)
+            assert.deepStrictEqual(found, stored)
             assert.deepStrictEqual(back, counts)
             assert.isTrue(counts.every((one) => one.source === one.target))
           }).pipe(Effect.scoped)
@@ -105,6 +106,20 @@ await describeOnPostgres("a move", (server) => {
       { numRuns: 5 }
     )
   }, 300_000)
+
+  it.live("copies again what has changed since it was copied", () =>
+    Effect.gen(function* () {
+      const [file, url] = [yield* temporaryFile, server.url(yield* newDatabase(server))]
+      yield* Effect.scoped(targetAt(file))
+      yield* change(file, rows)
+      const [from, to] = [yield* sourceAt(file), yield* targetAt(url)]
+      const changing = ({ step, table }: Progress) =>
+        step === "stopped" && table === "clients" ? change(file, changesOf(9).join(";")) : Effect.void
+      const counts = yield* new Move(from, to, changing).run()
+      assert.isTrue(counts.every(({ source, target }) => source === target))
+      assert.isBelow(counts.find(({ table }) => table === "deliveries")?.rows ?? 0, 11_000)
+    }).pipe(Effect.scoped)
+  )
 
   it.live.each(["there", "back"] as const)("loses nothing when it is killed and repeated: %s", (direction) =>
     Effect.scoped(surviveKills(server, direction, 2, Math.random))

@@ -17,7 +17,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 const program = fileURLToPath(new URL("MoveProgram.ts", import.meta.url))
 
 /** More rows than one part has, some of them in every state. */
-const rows = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user, created_by_client,
+export const rows = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user, created_by_client,
     signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts, version, created_at, updated_at)
   VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_c2VjcmV0', '[]', '{}', 0, 0, 1, 0, 0);
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 11000)
@@ -30,7 +30,7 @@ const rows = `INSERT INTO integrations (scope_type, scope_id, integrator, url, m
   UPDATE owner SET event = 11000, delivery = 11000, low = 11001`
 
 /** What a service might change in the meantime: it settles, publishes, purges, issues tokens and revokes. */
-const changesOf = (round: number): ReadonlyArray<string> => [
+export const changesOf = (round: number): ReadonlyArray<string> => [
   `UPDATE deliveries SET attempts = ${round + 2} WHERE id BETWEEN ${round * 100} AND ${round * 100 + 50}`,
   `DELETE FROM attempts WHERE delivery_id < ${round * 50}`,
   `DELETE FROM deliveries WHERE id < ${round * 10}`,
