@@ -12,13 +12,14 @@ import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { SqliteMigrations } from "../src/sqlite/migrations/index.ts"
 import * as SqliteDatabase from "../src/sqlite/SqliteDatabase.ts"
+import { inspect } from "../src/sqlite/SqliteInspection.ts"
 import { integrationOfVersion1, namesTheFirst, onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 /** The migrations of a made-up next release. */
 const nextRelease = {
   ...SqliteMigrations.defaultValue(),
-  "5_notes": Effect.gen(function* () {
+  "6_notes": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.unsafe("CREATE TABLE notes (text TEXT NOT NULL) STRICT")
     yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
@@ -33,9 +34,9 @@ describe("a next version of the tables", () => {
         { filename },
         SettingStore.use((store) => store.getOrCreate("key", "kept"))
       )
-      const failing = { ...nextRelease, "6_failing": Effect.fail("no") }
+      const failing = { ...nextRelease, "7_failing": Effect.fail("no") }
       const failed = yield* Effect.provideService(refusal({ filename }), SqliteMigrations, failing)
-      assert.include(failed.message, 'Migration "6_failing" failed')
+      assert.include(failed.message, 'Migration "7_failing" failed')
       yield* Effect.replicateEffect(open({ filename }), 2).pipe(Effect.provideService(SqliteMigrations, nextRelease))
       const db = new DatabaseSync(filename, { readOnly: true })
       assert.deepEqual(
@@ -48,7 +49,7 @@ describe("a next version of the tables", () => {
       db.close()
       const error = yield* refusal({ filename })
       assert.strictEqual(error.why, "newer_version")
-      assert.include(error.message, "a newer doorhook made its tables (version 5; this doorhook supports up to 4)")
+      assert.include(error.message, "a newer doorhook made its tables (version 6; this doorhook supports up to 5)")
     })
   )
 })
@@ -63,6 +64,7 @@ describe("tables of version 1", () => {
         Effect.provideService(SqliteMigrations, { "1_tables": tables })
       )
       yield* tamper(filename, integrationOfVersion1("integrations"))
+      assert.deepInclude(yield* inspect(filename), { version: 1, refusal: null, unreadable: [] })
       yield* onStore({ filename }, namesTheFirst)
     })
   )

@@ -101,6 +101,8 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
     const version = versionOf(applied)
     const refusal = refusalOf(applied, migrations, startAgain)?.explanation ?? null
     const isKnown = version > 0 && refusal === null
+    // Rows of an older version lack columns until the next start migrates them.
+    const isCurrent = isKnown && version === newestOf(migrations)
     const [found] = yield* sql.unsafe<Found>(statement)
     const switches = Switches.merged(isKnown ? yield* Switches.stored(sql) : null, link.url.switches)
     const without = Switches.inWords(switches)
@@ -117,7 +119,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       clockOffset: clock.offset(),
       pooler: poolerOf(link, route, switches),
       sealed: isKnown ? yield* readSealed(sql, postgres) : [],
-      ...(isKnown ? yield* damageOf(sql) : { unreadable: [], failedReads: 0 }),
+      ...(isCurrent ? yield* damageOf(sql) : { unreadable: [], failedReads: 0 }),
       agreed: isKnown ? yield* settingOf(sql, AgreedSettings.agreedName) : null,
       proposed: isKnown ? yield* settingOf(sql, AgreedSettings.proposedName) : null,
       workers: isKnown ? yield* workersOf(sql, clock.now()) : null

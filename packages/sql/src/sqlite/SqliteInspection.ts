@@ -78,12 +78,14 @@ const look = (
     const version = versionOf(applied)
     const refusal = refusalOf(applied, migrations, startAgain)?.explanation ?? null
     const isKnown = version > 0 && refusal === null
+    // Rows of an older version lack columns until the next start migrates them.
+    const isCurrent = isKnown && version === newestOf(migrations)
     return {
       engine: `SQLite ${String(engine)}`,
       version,
       refusal,
       sealed: isKnown ? sealedIn(database) : [],
-      unreadable: isKnown ? unreadableIn(database) : [],
+      unreadable: isCurrent ? unreadableIn(database) : [],
       failedReads: isKnown
         ? Number(database.prepare(failedReads(`state > 1 AND state = ${codes.cancelled}`)).get()?.["count"])
         : 0,

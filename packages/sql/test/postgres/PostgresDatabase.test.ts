@@ -10,6 +10,7 @@ import { TestClock } from "effect/testing"
 import type { Socket } from "node:net"
 import { connect, createServer } from "node:net"
 import { PostgresMigrations } from "../../src/postgres/migrations/index.ts"
+import { inspect } from "../../src/postgres/PostgresInspection.ts"
 import { integrationOfVersion1, namesTheFirst } from "../OpenedStore.ts"
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -188,7 +189,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const nextRelease = {
         ...PostgresMigrations.defaultValue(),
-        "6_notes": Effect.gen(function* () {
+        "7_notes": Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql.unsafe("CREATE TABLE notes (text text NOT NULL)")
           yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings WHERE name = 'key'")
@@ -201,7 +202,7 @@ await describeOnPostgres("opening a database", (server) => {
       assert.deepStrictEqual(notes, [{ text: "kept" }])
       const { message, why } = yield* refusal(url)
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 6; this doorhook supports up to 5/)
+      assert.match(message, /version 7; this doorhook supports up to 6/)
     })
   )
 
@@ -212,6 +213,8 @@ await describeOnPostgres("opening a database", (server) => {
       assert.isDefined(tables)
       yield* Effect.provideService(open(server.url(name)), PostgresMigrations, { "1_tables": tables })
       yield* Effect.promise(() => server.administer(integrationOfVersion1("doorhook.integrations"), name))
+      const inspected = yield* inspect({ url: Redacted.make(server.url(name)) })
+      assert.deepInclude(inspected, { version: 1, refusal: null, unreadable: [] })
       yield* namesTheFirst.pipe(Effect.provide(PostgresStore.layer({ url: Redacted.make(server.url(name)) })))
     })
   )

@@ -106,19 +106,6 @@ export const statements: ReadonlyArray<string> = [
     resource_type text NOT NULL,
     PRIMARY KEY (scope_id, scope_type, resource_type, created_at, event_seq)
   )`,
-  // For feeds, which are in storage order.
-  `CREATE INDEX IF NOT EXISTS events_of_by_seq ON events_of (scope_id, scope_type, event_seq)`,
-
-  // The purged items of each feed, by type: the last id of a delivery of an integration, or the last number of an event
-  // of a building or tenant, and the latest time of publication.
-  `CREATE TABLE IF NOT EXISTS purged (
-    source_id bigint NOT NULL,
-    position bigint NOT NULL,
-    created_at bigint NOT NULL,
-    source_type text NOT NULL,
-    resource_type text NOT NULL,
-    PRIMARY KEY (source_type, source_id, resource_type)
-  )`,
 
   // Numbers are never reused, even after the row is deleted.
   `CREATE SEQUENCE IF NOT EXISTS event_numbers`,

@@ -68,6 +68,28 @@ const detail = Effect.gen(function* () {
   yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN IF NOT EXISTS detail text NOT NULL DEFAULT 'full'").unprepared
 })
 
+const forFeeds: ReadonlyArray<string> = [
+  // For feeds, which are in storage order.
+  `CREATE INDEX IF NOT EXISTS events_of_by_seq ON events_of (scope_id, scope_type, event_seq)`,
+
+  // The purged items of each feed, by type: the last id of a delivery of an integration, or the last number of an event
+  // of a building or tenant, and the latest time of publication.
+  `CREATE TABLE IF NOT EXISTS purged (
+    source_id bigint NOT NULL,
+    position bigint NOT NULL,
+    created_at bigint NOT NULL,
+    source_type text NOT NULL,
+    resource_type text NOT NULL,
+    PRIMARY KEY (source_type, source_id, resource_type)
+  )`
+]
+
+/** Adds what feeds read: the order of storage, and what was purged. */
+const feeds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of forFeeds) yield* sql.unsafe(statement).unprepared
+})
+
 /** `Switches` installs most functions. A version that changes nothing else keeps older processes away from them. */
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
   defaultValue: () => ({
@@ -75,7 +97,8 @@ export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/P
     "2_labels": labels,
     "3_call_ends": Effect.void,
     "4_audiences": audiences,
-    "5_detail": detail
+    "5_detail": detail,
+    "6_feeds": feeds
   })
 })
 

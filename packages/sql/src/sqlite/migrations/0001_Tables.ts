@@ -61,19 +61,6 @@ const statements: ReadonlyArray<string> = [
     event_seq INTEGER NOT NULL,
     PRIMARY KEY (scope_type, scope_id, resource_type, created_at, event_seq)
   ) STRICT, WITHOUT ROWID`,
-  // For feeds, which are in storage order.
-  `CREATE INDEX events_of_by_seq ON events_of (scope_type, scope_id, event_seq)`,
-
-  // The purged items of each feed, by type: the last id of a delivery of an integration, or the last number of an event
-  // of a building or tenant, and the latest time of publication.
-  `CREATE TABLE purged (
-    source_type TEXT NOT NULL,
-    source_id INTEGER NOT NULL,
-    resource_type TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    PRIMARY KEY (source_type, source_id, resource_type)
-  ) STRICT, WITHOUT ROWID`,
 
   // event: the event's seq; its created_at is also the delivery's. state: a code, see DeliverySql. attempt_...: the
   // last attempt, null if there was none; its number is `attempts`. due_at: null for an ended delivery, and for one

@@ -29,8 +29,36 @@ const detail = Effect.gen(function* () {
   yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN detail TEXT NOT NULL DEFAULT 'full'")
 })
 
+const forFeeds: ReadonlyArray<string> = [
+  // For feeds, which are in storage order.
+  `CREATE INDEX events_of_by_seq ON events_of (scope_type, scope_id, event_seq)`,
+
+  // The purged items of each feed, by type: the last id of a delivery of an integration, or the last number of an event
+  // of a building or tenant, and the latest time of publication.
+  `CREATE TABLE purged (
+    source_type TEXT NOT NULL,
+    source_id INTEGER NOT NULL,
+    resource_type TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (source_type, source_id, resource_type)
+  ) STRICT, WITHOUT ROWID`
+]
+
+/** Adds what feeds read: the order of storage, and what was purged. */
+const feeds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of forFeeds) yield* sql.unsafe(statement)
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
-  defaultValue: () => ({ "1_tables": tables, "2_labels": labels, "3_audiences": audiences, "4_detail": detail })
+  defaultValue: () => ({
+    "1_tables": tables,
+    "2_labels": labels,
+    "3_audiences": audiences,
+    "4_detail": detail,
+    "5_feeds": feeds
+  })
 })
 
 /** The table that records the migrations that ran. */
