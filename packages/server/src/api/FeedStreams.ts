@@ -81,7 +81,7 @@ class Channel {
   readonly #caller: Principal
   readonly #fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
   readonly #leave: () => void
-  #read: { readonly key: string; readonly fiber: Fiber.Fiber<Batch, StoreError> } | null = null
+  #read: { readonly place: string; readonly fiber: Fiber.Fiber<Batch, StoreError> } | null = null
 
   constructor({ feeds, fork, hub }: Parts, { caller, feed }: StreamRequest) {
     this.#feeds = feeds
@@ -97,14 +97,14 @@ class Channel {
   /** Reads the items after a cursor, together with the other streams that are there. */
   readAfter(cursor: FeedCursor, format: StreamFormat): Effect.Effect<Batch, StoreError> {
     return Effect.suspend(() => {
-      const key = `${this.version} ${cursor.position} ${cursor.reported}`
-      if (this.#read?.key !== key) {
+      const place = `${this.version} ${cursor.position} ${cursor.reported}`
+      if (this.#read?.place !== place) {
         const page = this.#feeds.readAfter(this.#caller, this.#feed, cursor, { limit: itemsPerRead })
         const read = Effect.map(page, ({ items, ...rest }) => ({
           ...rest,
           lines: items.map((item) => toLine(cursor, item, format))
         }))
-        this.#read = { key, fiber: this.#fork(read) }
+        this.#read = { place, fiber: this.#fork(read) }
       }
       return Fiber.join(this.#read.fiber)
     })
