@@ -216,7 +216,7 @@ describe("an invalid command line", () => {
   refuses(
     "an integration without a change",
     ["integrations", "set", "1", "--operator-key", "k"],
-    /Give --status, --acknowledge/
+    /Give --status, .*--acknowledge/
   )
   refuses(
     "a missing directory",

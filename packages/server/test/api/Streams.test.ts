@@ -223,7 +223,7 @@ describe("an event stream", () => {
     }
   })
 
-  onServer("that is not read is closed, and all others go on", function* () {
+  onServer("that is not read delays no other", function* () {
     const base = yield* address
     const closed = yield* Effect.callback<string>((resume) => {
       const slow = request(`${base}${events}`, {

@@ -92,6 +92,22 @@ describe("a client that reads nothing", () => {
     })
   )
 
+  it.live("of a stream is disconnected, too, and the stream ends", () =>
+    Effect.gen(function* () {
+      let ended = 0
+      const next = Effect.succeed("x".repeat(100_000))
+      const live = { close: () => void ended++, tooSlow: "too slow" }
+      const endless = route("/endless", () => Exit.succeed(ok({ next, live })))
+      yield* Effect.gen(function* () {
+        const { socket } = yield* open(true)
+        socket.write(get("/endless"))
+        yield* until(() => ended > 0)
+        assert.strictEqual((yield* ask("/small")).status, 200)
+      }).pipe(Effect.provide(serving({ unreadTimeout: 300 }, endless, small)), Effect.scoped)
+      assert.strictEqual(ended, 1)
+    })
+  )
+
   it.live("gets 503 like others if the process has no budget for large answers left", () =>
     Effect.gen(function* () {
       const { list, made } = pieces("/list", 1_000)
