@@ -460,7 +460,7 @@ const filters = (visit: Visit, { integration, path }: ListOf, types: ResourceTyp
       (attributes) =>
         Html.template`<input type="${type}" ${attributes} value="${query.get(name) ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
     )
-  return Html.template`<form method="get" action="${home}${path}" class="filters" role="search">
+  return Html.template`<form method="get" action="${home}${path}#filters" id="filters" class="filters" role="search">
 ${integration === null ? input("find", "search") : null}${input("text", "search")}${Parts.field("state", t("state"), (attributes) => Parts.select(attributes, states, query.get("state") ?? ""))}${Parts.field("type", t("type"), (attributes) => Parts.select(attributes, names, query.get("type") ?? ""))}${input("since", "datetime-local")}${input("until", "datetime-local")}<button type="submit" class="quiet">${t("show")}</button><p class="muted">${t("times_in", { zone: language.zone })}</p></form>`
 }
 

@@ -386,7 +386,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
 <p>${t("secret_once")}</p>
 <code id="secret">${Redacted.value(integration.signing_secret)}</code>
 <p class="row">${Parts.copyButton(visit.language, "secret")}
-<a class="button primary" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
+<a class="button primary" href="${home}${path}">${t("secret_kept")}</a></p></section>`
   }
 }
 

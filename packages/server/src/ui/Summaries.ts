@@ -63,6 +63,7 @@ const summaryOfCall = ({ t }: Language, data: Data): string => {
   const unit = textOf(memberOf(data, "unit"), "label")
   const panel = textOf(memberOf(data, "panel"), "name")
   const kind = textOf(data, "notification_type") === "delivery" ? "summary_delivery" : "summary_visitor"
+  if (panel === "") return t("summary_id", { what: t(`${kind}_unplaced`), id: unit === "" ? textOf(data, "id") : unit })
   return unit === "" ? t(`${kind}_anywhere`, { panel }) : t(kind, { panel, unit })
 }
 
@@ -113,7 +114,8 @@ export const summaryOf = (
       : summaryOfDeclared(language, summarizer, of, data)
   }
   // Removes separators around what the data doesn't have.
-  const tidy = line()
+  const isTest = data !== null && data["test"] === true
+  const tidy = (isTest ? language.t("summary_test", { what: line() }) : line())
     .replaceAll(/\s+/g, " ")
     .replaceAll(/(?:, )+(?=, |$)/g, "")
   return `${shownText(tidy, mostChars)}, ${time}`

@@ -314,9 +314,12 @@ const table = {
   summary_not_opened: ["{door}: {status}, {method}, {name}", "{door}: {status}, {method}, {name}"],
   summary_visitor: ["Visitor at {panel} rings {unit}", "Besuch an {panel} klingelt bei {unit}"],
   summary_visitor_anywhere: ["Visitor rings at {panel}", "Besuch klingelt an {panel}"],
+  summary_visitor_unplaced: ["Visitor rings", "Besuch klingelt"],
   summary_delivery: ["Delivery at {panel} rings {unit}", "Lieferung an {panel} klingelt bei {unit}"],
   summary_delivery_anywhere: ["Delivery rings at {panel}", "Lieferung klingelt an {panel}"],
+  summary_delivery_unplaced: ["Delivery rings", "Lieferung klingelt"],
   summary_id: ["{what} {id}", "{what} {id}"],
+  summary_test: ["Test: {what}", "Test: {what}"],
 
   // Deliveries
   find: ["Receiver, client, event or delivery", "Empfänger, Client, Ereignis oder Zustellung"],
@@ -636,8 +639,8 @@ const table = {
   rotated_title: ["New secret created", "Die Integration hat ein neues Geheimnis"],
   secret: ["Signing secret", "Signaturgeheimnis"],
   secret_once: [
-    "This secret is shown only once. Copy it now; if you lose it, create a new one.",
-    "Es wird nur dieses eine Mal angezeigt. Kopieren Sie es jetzt: Wer es verliert, macht ein neues."
+    "The receiver needs this secret to check that requests are real. It is shown only once. Copy it now; if you lose it, create a new secret.",
+    "Der Empfänger prüft damit, dass Anfragen echt sind. Es wird nur dieses eine Mal angezeigt. Kopieren Sie es jetzt: Wer es verliert, macht ein neues."
   ],
   secret_kept: ["I have copied it", "Ich habe es kopiert"],
   rotate: ["New secret", "Neues Geheimnis"],
