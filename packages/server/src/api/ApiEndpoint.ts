@@ -47,7 +47,7 @@ interface Operation<Name extends string> {
   readonly repeatable?: ReadonlyArray<Name>
   readonly run: (call: Call<Name>) => Effect.Effect<Reply, KnownError>
   /**
-   * Answers clients that ask for an event stream, if there is one. `again` identifies the caller anew; null if the token
+   * Answers clients that ask for an event stream, if there is one. `again` identifies the caller again; null if the token
    * is no longer valid.
    */
   readonly stream?: (

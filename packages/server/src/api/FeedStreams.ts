@@ -34,7 +34,7 @@ export interface StreamFormat {
 /** A stream to open. */
 export interface StreamRequest {
   readonly caller: Principal
-  /** Identifies the caller anew; null if the token is no longer valid. */
+  /** Identifies the caller again; null if the token is no longer valid. */
   readonly again: Effect.Effect<Principal | null, KnownError>
   readonly feed: Feed
   readonly cursor: FeedCursor

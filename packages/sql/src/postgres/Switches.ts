@@ -10,6 +10,7 @@ import type { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { publishFunctions } from "./migrations/PublishFunction.ts"
+import { refreshAccess } from "./migrations/RefreshFunction.ts"
 import { postgres } from "./PostgresDialect.ts"
 import type { Asked } from "./PostgresUrl.ts"
 import { switchValues } from "./PostgresUrl.ts"
@@ -32,7 +33,7 @@ const all: Values = { notify: "on", locks: "advisory", claim: "skip-locked" }
 export const Switches = Context.Reference<Values>("@doorhook/sql/Switches", { defaultValue: () => all })
 
 /** Increased when the text of a function in the schema changes. */
-const functions = 1
+const functions = 2
 
 const Stored = Schema.fromJsonString(Schema.Struct({ functions: Schema.Int, switches: Values }))
 type Stored = typeof Stored.Type
@@ -90,7 +91,7 @@ export const install = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, as
       why: "refused",
       explanation: `${workers.count} running workers use it with ${inWords(found.switches) ?? "all features of PostgreSQL"}. Leave notify, locks and claim out of the URL, or stop all processes before you change them.`
     })
-  for (const statement of [...primitives(switches.notify, switches.locks), ...publishFunctions])
+  for (const statement of [...primitives(switches.notify, switches.locks), ...publishFunctions, refreshAccess])
     yield* sql.unsafe(switches.claim === "update" ? withoutSkips(statement) : statement).unprepared
   yield* sql.unsafe(settingStatements(postgres).put, [
     name,

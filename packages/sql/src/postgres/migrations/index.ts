@@ -13,39 +13,6 @@ const labels = Effect.gen(function* () {
   yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN IF NOT EXISTS description text").unprepared
 })
 
-/**
- * Refreshes a token in one round trip. The last parameter has a default, so that processes that still run an earlier
- * version can call the function, too.
- */
-const refreshAccess = `CREATE OR REPLACE FUNCTION refresh_access(
-    presented text, refreshed_at bigint, most integer, new_hash text, new_created_at bigint, new_expires_at bigint,
-    new_scope text, new_retires text, successor text, successor_created_at bigint, new_resource text DEFAULT NULL
-  ) RETURNS bigint LANGUAGE plpgsql AS $$
-  DECLARE
-    its_grant text;
-    its_seq bigint;
-  BEGIN
-    SELECT g.id INTO its_grant FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
-      WHERE t.hash = presented AND t.retired_at IS NULL AND g.revoked_at IS NULL FOR UPDATE;
-    IF its_grant IS NULL THEN
-      RETURN NULL;
-    END IF;
-    DELETE FROM access_tokens WHERE seq IN (
-      SELECT seq FROM access_tokens WHERE grant_id = its_grant ORDER BY seq DESC LIMIT 500 OFFSET most - 1
-    );
-    INSERT INTO access_tokens (grant_id, hash, created_at, expires_at, scope, retires, resource)
-      VALUES (its_grant, new_hash, new_created_at, new_expires_at, new_scope, new_retires, new_resource)
-      RETURNING seq INTO its_seq;
-    IF successor IS NULL THEN
-      UPDATE refresh_tokens SET used_at = refreshed_at WHERE hash = presented;
-    ELSE
-      UPDATE refresh_tokens SET rotated_at = refreshed_at WHERE hash = presented AND rotated_at IS NULL;
-      INSERT INTO refresh_tokens (hash, grant_id, created_at) VALUES (successor, its_grant, successor_created_at);
-    END IF;
-    RETURN its_seq;
-  END
-$$`
-
 /** Adds the resources that tokens are bound to, the last use of refresh tokens, and the assertions that were used. */
 const audiences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -55,8 +22,7 @@ const audiences = Effect.gen(function* () {
     "ALTER TABLE refresh_tokens ADD COLUMN IF NOT EXISTS used_at bigint",
     'CREATE TABLE IF NOT EXISTS assertions (id text COLLATE "C" PRIMARY KEY, expires_at bigint NOT NULL)',
     "CREATE INDEX IF NOT EXISTS assertions_by_expiry ON assertions (expires_at)",
-    "DROP FUNCTION IF EXISTS refresh_access",
-    refreshAccess
+    "DROP FUNCTION IF EXISTS refresh_access"
   ]) {
     yield* sql.unsafe(statement).unprepared
   }
