@@ -292,6 +292,9 @@ const documents: Readonly<Record<string, ReadonlyArray<object>>> = {
   "": [{}]
 }
 
+/** Addresses at which valid requests store something. */
+const writable: ReadonlyArray<string> = ["/operator/events", "/v4/buildings/{building_id}/integrations"]
+
 describe("random requests", () => {
   it.live(
     "to the API and the operator API get regular answers that reveal nothing internal",
@@ -301,7 +304,10 @@ describe("random requests", () => {
         yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
         yield* call("POST", "/operator/events", { as: operatorKey, body: event })
         const known: Known = {
-          addresses: addresses.filter(({ path }) => !path.startsWith("/oauth/")),
+          // Often the two that store something, so that some of their requests succeed.
+          addresses: addresses
+            .filter(({ path }) => !path.startsWith("/oauth/"))
+            .flatMap((each) => Array<Address>(writable.includes(each.path) ? 6 : 1).fill(each)),
           targetOf: ({ path }) =>
             path
               .replace("{tenant_id}", "101")
