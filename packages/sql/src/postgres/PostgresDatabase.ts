@@ -163,7 +163,7 @@ const migrate = Effect.fnUntraced(
     yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
       Effect.provideService(SqlClient.SqlClient, sql)
     )
-    yield* Switches.install(sql, asked, database)
+    return yield* Switches.install(sql, asked, database)
   },
   (effect, sql) => sql.withTransaction(effect)
 )
@@ -359,10 +359,10 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   if (refusal !== null) return yield* new DatabaseUnusable({ database, ...refusal })
   const asked = link.url.switches
   const found = versionOf(applied) === 0 ? null : yield* Switches.stored(sql)
-  const switches = Switches.merged(found, asked)
+  let switches = Switches.merged(found, asked)
   if (versionOf(applied) < newestOf(migrations) || Switches.isOutdated(found, asked)) {
     if (switches.locks === "rows") yield* prepareRows(sql)
-    yield* migrate(sql, { asked, database, locks: found?.switches.locks ?? switches.locks, migrations })
+    switches = yield* migrate(sql, { asked, database, locks: found?.switches.locks ?? switches.locks, migrations })
   }
   if (switches.claim === "update") waitForLocks(sql)
   yield* writeResourceTypes(sql, yield* ResourceTypes, { isAgreed: false })

@@ -78,12 +78,13 @@ const running = `SELECT count(*)::int AS count FROM members WHERE until > extrac
 
 /**
  * Installs the functions, and stores the switches. Runs in the transaction that holds the lock for migrations. Fails if
- * the switches would change while a worker is running.
+ * the switches would change while a worker is running. Returns the switches, which another process may have stored since
+ * this one read them.
  */
 export const install = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, asked: Asked, database: string) {
   const found = yield* stored(sql)
-  if (!isOutdated(found, asked)) return
   const switches = merged(found, asked)
+  if (!isOutdated(found, asked)) return switches
   const [workers] = yield* sql.unsafe<{ readonly count: number }>(running)
   if (found !== null && !Equal.equals(switches, found.switches) && workers !== undefined && workers.count > 0)
     return yield* new DatabaseUnusable({
@@ -97,4 +98,5 @@ export const install = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, as
     name,
     encode({ functions: Math.max(functions, found?.functions ?? 0), switches })
   ])
+  return switches
 })
