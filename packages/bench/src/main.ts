@@ -6,7 +6,8 @@
  * - `--write` stores the results and regenerates `docs/measurements.md`. As the only argument, it only regenerates the
  *   page.
  * - `--quick` uses small sizes, to check that the benchmarks run.
- * - `--rounds N` sets the number of rounds, `--rows N` the initial rows of `growth`.
+ * - `--rounds N` sets the number of rounds, `--rows N` the initial rows of `growth`, `--per-second N` the events per
+ *   second of `long-life`.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark, readOptions } from "./harness/Benchmark.ts"
@@ -23,7 +24,7 @@ const list = async (): Promise<void> => {
     process.stdout.write(`${name.padEnd(18)} ${benchmark.summary}; goal ${goalsOf(benchmark)}\n`)
   }
   process.stdout.write(
-    "\nnpm run bench -- NAME [--quick] [--rounds N] [--rows N] [--write], or --all in place of NAME\n"
+    "\nnpm run bench -- NAME [--quick] [--rounds N] [--rows N] [--per-second N] [--write], or --all in place of NAME\n"
   )
 }
 

@@ -16,6 +16,8 @@ export interface Options {
   readonly rounds: number | null
   /** Number of settled rows that `growth` begins with; null for its default. */
   readonly rows: number | null
+  /** Events per second and database in `long-life`; null for its default. */
+  readonly perSecond: number | null
 }
 
 /** The required ratio. */
@@ -135,13 +137,15 @@ export const readOptions = (args: ReadonlyArray<string>): Options => {
     options: {
       quick: { type: "boolean" },
       rounds: { type: "string" },
-      rows: { type: "string" }
+      rows: { type: "string" },
+      "per-second": { type: "string" }
     }
   })
   return {
     quick: values.quick ?? false,
     rounds: countOf("rounds", values.rounds),
-    rows: countOf("rows", values.rows)
+    rows: countOf("rows", values.rows),
+    perSecond: countOf("per-second", values["per-second"])
   }
 }
 

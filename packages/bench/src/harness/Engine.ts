@@ -1,7 +1,7 @@
 /**
  * The real engine (publisher, store, dispatcher, sender) without its HTTP server, its integrations and their deliveries.
  */
-import type { DeliverySettingsShape, Directory, IdempotencyStore, Transport } from "@doorhook/core"
+import type { DeliverySettingsShape, Directory, IdempotencyStore, TokenStore, Transport } from "@doorhook/core"
 import {
   bindAll,
   BuildingId,
@@ -25,7 +25,7 @@ import { Effect, Layer, Logger, Redacted, Schedule } from "effect"
 import { IpNetwork } from "effect/net"
 import { eventOf, integrationCount, openRequests, signingSecret } from "./Workload.ts"
 
-type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | WakeSignal, E>
+type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | WakeSignal, E>
 
 /** The directory that `createDoorhook` makes for a host with synchronous functions. */
 const hostDirectory = withDeadlines(

@@ -24,7 +24,7 @@ export interface ReplicatedServers {
   readonly stop: () => Promise<void>
 }
 
-const settings = ["fsync=off", "autovacuum=off", "max_connections=200", "wal_level=replica", "wal_keep_size=256MB"]
+const fastSettings = ["fsync=off", "autovacuum=off", "max_connections=200", "wal_level=replica", "wal_keep_size=256MB"]
 
 /** Files of a server that its copy must not have. */
 const isOwn = (path: string): boolean =>
@@ -46,8 +46,11 @@ const copyOf = (primary: ServerProcess) => async (folder: string) => {
   }
 }
 
-/** Starts a primary and its standby. The standby applies what the primary commits, but commits don't wait for it. */
-export const startReplicated = async (): Promise<ReplicatedServers> => {
+/**
+ * Starts a primary and its standby, with settings that suit tests unless others are given. The standby applies what the
+ * primary commits, but commits don't wait for it.
+ */
+export const startReplicated = async (settings: ReadonlyArray<string> = fastSettings): Promise<ReplicatedServers> => {
   const primary = await startServer({ settings })
   const { hostname, password, port, username } = new URL(primary.url)
   const conninfo = `primary_conninfo=host=${hostname} port=${port} user=${username} password=${password}`
