@@ -62,6 +62,8 @@ const engineOn = <E>(
     Layer.fresh
   )
 
+const onSqlite = (filename: string) => Layer.merge(SqliteStore.layer({ filename }), WakeSignal.layerLocal)
+
 const onPostgres = (url: string) =>
   PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
 
@@ -70,7 +72,7 @@ export const sqliteEngine = (
   filename: string,
   settings: Partial<DeliverySettingsShape> = {},
   transport: Layer.Layer<Transport> = UndiciTransport.layer()
-) => engineOn(Layer.merge(SqliteStore.layer({ filename }), WakeSignal.layerLocal), settings, transport, hostDirectory)
+) => engineOn(onSqlite(filename), settings, transport, hostDirectory)
 
 /** Makes a new engine on a PostgreSQL database, with a host's directory or without one. */
 export const postgresEngine = (
@@ -80,14 +82,19 @@ export const postgresEngine = (
   directory: Layer.Layer<Directory> = hostDirectory
 ) => engineOn(onPostgres(url), settings, transport, directory)
 
-/** Makes a publisher on a PostgreSQL database. It has no dispatcher, because worker processes send the deliveries. */
-export const postgresPublisher = (url: string) =>
+const publisherOn = <E>(storage: Storage<E>) =>
   Publisher.layer.pipe(
     Layer.provideMerge(
-      Layer.mergeAll(onPostgres(url), Dispatcher.layerNone, NodeCrypto.layer, Layer.orDie(DeliverySettings.layer()))
+      Layer.mergeAll(storage, Dispatcher.layerNone, NodeCrypto.layer, Layer.orDie(DeliverySettings.layer()))
     ),
     Layer.fresh
   )
+
+/** Makes a publisher on a SQLite file. It has no dispatcher, so its deliveries wait for an engine. */
+export const sqlitePublisher = (filename: string) => publisherOn(onSqlite(filename))
+
+/** Makes a publisher on a PostgreSQL database. It has no dispatcher, because worker processes send the deliveries. */
+export const postgresPublisher = (url: string) => publisherOn(onPostgres(url))
 
 /** Creates an integration of a building with a receiver on this machine. `host` is the host name in its URL. */
 export const createIntegration = (building: number, port: number, host = "127.0.0.1") =>
@@ -136,7 +143,7 @@ const publishers = 4
 export const settings = { concurrency: (openRequests * 5) / 4 }
 
 /** Publishes events without waiting for their deliveries. */
-const publishAll = Effect.fnUntraced(function* (count: number) {
+export const publishAll = Effect.fnUntraced(function* (count: number) {
   const publisher = yield* Publisher
   const batches = Array.from({ length: Math.ceil(count / publishBatch) }, (_, batch) =>
     Array.from({ length: Math.min(publishBatch, count - batch * publishBatch) }, (_, index) =>
