@@ -14,7 +14,7 @@ import { timeOfAll } from "../src/run/Schedule.ts"
 import { traceOf } from "./support/traces.ts"
 
 /** Number of requirements of each family in this version. CI jobs refer to the ids, so none may disappear. */
-const catalogue = { ACK: 5, DUP: 8, NEW: 1, LOS: 3, LATE: 3, CRA: 4, ORD: 1, FWD: 2, HTTP: 9, SIG: 9, GET: 1, OWN: 0 }
+const catalogue = { ACK: 5, DUP: 8, NEW: 1, LOS: 3, LATE: 5, CRA: 4, ORD: 1, FWD: 2, HTTP: 9, SIG: 9, GET: 1, OWN: 0 }
 
 const ids = Object.entries(catalogue).flatMap(([family, count]) =>
   Array.from({ length: count }, (_, index) => `R-${family}-${String(index + 1).padStart(2, "0")}`)
@@ -139,17 +139,20 @@ describe("requirements", () => {
   })
 
   it("have cases for a receiver that is bound only to access logs, and send it nothing else", () => {
+    const untested: Array<string> = []
     for (const requirement of requirements) {
       const left = casesOf(requirement, "both", new Set<Need>(["effects"])).flatMap(
         (one) => forBindings(one, ["access_log:create"]) ?? []
       )
-      assert.isNotEmpty(left, requirement.id)
+      if (left.length === 0) untested.push(requirement.id)
       for (const { history, title } of left) {
         for (const op of history.ops) {
           if ("event" in op) assert.strictEqual(op.event.resource_type, "access_log", title)
         }
       }
     }
+    // Only calls expire.
+    assert.deepStrictEqual(untested, ["R-LATE-04"])
   })
 })
 

@@ -68,7 +68,7 @@ export interface Actor {
   attempt: number
   signedAt: number
   /** When the event expires, in milliseconds since the epoch; null for a type without a lifetime. */
-  readonly expiresAt: number | null
+  expiresAt: number | null
   /** Number of times the event was sent, not counting forged and malformed requests. */
   sent: number
   acknowledged: boolean

@@ -55,6 +55,11 @@ const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variati
   return made
 }
 
+/** How long ago the deadline of an expired event was, in milliseconds: longer than clocks differ. */
+const pastDeadline = 3_600_000
+
+const isReplay = (one: Variation): boolean => variationOf(one).replay === true
+
 /** Makes a request with the event's latest attempt number and timestamp, signed if there is a secret. */
 export const requestOf = (
   { setting: { secret } }: Execution,
@@ -65,7 +70,7 @@ export const requestOf = (
   Crypto.use((crypto) =>
     DeliveryRequest.headersOf(
       crypto,
-      { id: created.webhook_id, attempt, signedAt, expiresAt, isReplay: false, body },
+      { id: created.webhook_id, attempt, signedAt, expiresAt, isReplay: how.some(isReplay), body },
       secret === null ? [] : [secret]
     )
   ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))
@@ -99,7 +104,9 @@ export const prepare = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HttpRequest, never, Crypto> {
   actor.sent += 1
   if (how.some((one) => variationOf(one).nextAttempt === true)) actor.attempt += 1
-  actor.signedAt = nextSignedAt(actor, how, yield* stampTime(execution), execution.setting.criteria.tolerance)
+  const now = yield* stampTime(execution)
+  if (how.some((one) => variationOf(one).expired === true)) actor.expiresAt = now - pastDeadline
+  actor.signedAt = nextSignedAt(actor, how, now, execution.setting.criteria.tolerance)
   return yield* requestOf(execution, actor, variedBody(actor.created.filled, how), how)
 })
 

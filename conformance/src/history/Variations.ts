@@ -46,6 +46,10 @@ export interface VariationKind {
    * or off by a share of the tolerance.
    */
   readonly stamp?: "now" | { readonly age: number } | { readonly offInTolerance: 1 | -1 }
+  /** Moves the event's deadline into the past, for this attempt and all later ones. */
+  readonly expired?: true
+  /** Marks the attempt as one that somebody asked for. */
+  readonly replay?: true
   /** Replaces the event but keeps its ids; `text` replaces the text of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
   readonly text?: (body: string) => string
@@ -76,6 +80,8 @@ export const variations = {
   next_attempt: { words: "with the next attempt number", nextAttempt: true, curl: "" },
   resigned: { words: "with a new timestamp and signature", stamp: "now", curl: "" },
   aged: { words: "stamped up to 70 seconds ago", stamp: { age: 70_000 }, curl: "" },
+  expired: { words: "an hour after its deadline", expired: true, curl: "" },
+  replay: { words: "marked as a replay", replay: true, curl: "" },
   reencoded: { words: "with other whitespace in the body", text: reencode, curl: "" },
   reordered: {
     words: "with its members in another order",

@@ -1,7 +1,7 @@
 /**
  * Building blocks for judging requirements: pure functions that turn a trace and the criteria of a run into a finding.
  */
-import { Acknowledgement } from "@doorhook/core"
+import { Acknowledgement, Signature } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
 import { limitSpan } from "../evidence/Trace.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
@@ -215,16 +215,26 @@ export interface EventStory {
   /** Expected number of effects: one for each event or URL that the probe can't distinguish from this one. */
   readonly shared: number
   /**
-   * Whether an acknowledgement requires an effect: false for events that may be ignored, or that share their `data.id`.
+   * Whether an acknowledgement requires an effect: false for events that may be ignored, that share their `data.id`, or
+   * that a receiver should store without acting on them.
    */
   readonly owed: boolean
 }
+
+const { expiresAt, replay, timestamp } = Signature.headerNames
+
+/** Whether the event had expired when the attempt was signed. */
+export const isExpired = ({ request: { headers } }: Attempt): boolean =>
+  Number(headers[timestamp]) >= Number(headers[expiresAt])
+
+/** Whether the attempt was marked as one that somebody asked for. */
+export const isReplay = ({ request: { headers } }: Attempt): boolean => headers[replay] === "1"
 
 /** Whether a receiver should act on the request. */
 const isGenuine = ({ kind }: Attempt): boolean => kind !== "forged" && kind !== "malformed" && kind !== "method"
 
 /** Whether the whole request was sent. A receiver can't act on a request whose sender hung up during the body. */
-const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
+export const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   if (attempt.kind !== "cut") return isGenuine(attempt)
   const operation = history.ops[attempt.op]
   if (operation?.k === "abort_storm" || operation?.k === "stalled") return false
@@ -278,6 +288,8 @@ export const storiesOf = (trace: Trace, criteria: Criteria): ReadonlyArray<Event
     const others = new Map(group.map(([place, other]) => [askedBy(other), place]))
     others.delete(askedBy(sent))
     const alike = [...others.values()]
+    const acknowledged = attempts.filter(([, one]) => isAcknowledged(one, criteria))
+    const onlyStored = acknowledged.length > 0 && acknowledged.every(([, one]) => isExpired(one) || isReplay(one))
     const effects = isFolded(sent) ? null : (trace.effects[event] ?? null)
     const counted = (of: "last" | "most"): number | null =>
       effects === null ? null : alike.reduce((sum, place) => sum + (trace.effects[place]?.[of] ?? 0), effects[of])
@@ -285,16 +297,13 @@ export const storiesOf = (trace: Trace, criteria: Criteria): ReadonlyArray<Event
       event,
       sent,
       attempts,
-      state: attempts.some(([, one]) => isAcknowledged(one, criteria))
-        ? "acknowledged"
-        : attempts.some(([, one]) => wentOut(one, trace))
-          ? "open"
-          : "never",
+      state:
+        acknowledged.length > 0 ? "acknowledged" : attempts.some(([, one]) => wentOut(one, trace)) ? "open" : "never",
       alike,
       last: counted("last"),
       most: counted("most"),
       shared: Math.max(1, group.length) * (trace.sight.blindToUrls ? Math.max(1, endpointsOf(attempts)) : 1),
-      owed: sent.documented && !shares
+      owed: sent.documented && !shares && !onlyStored
     }
   })
 }

@@ -1,7 +1,7 @@
 /**
  * R-LOS: acknowledged events have their effect, failed attempts do not prevent the effect of a retry, and events that
- * were never sent have no effect. R-LATE: lost or late answers, and the attempts that follow. R-ORD: events arrive in
- * any order.
+ * were never sent have no effect. R-LATE: lost or late answers, the attempts that follow, and events that arrive too late
+ * to act on. R-ORD: events arrive in any order.
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember } from "../history/Events.ts"
@@ -28,7 +28,20 @@ import type { Case } from "../history/History.ts"
 import { string } from "../history/Json.ts"
 import { malformationInWords } from "../history/Variations.ts"
 import type { Malformation } from "../history/Variations.ts"
-import { acknowledgedHasEffect, all, everyAttempt, exactlyOnce, lastAttempts, noPhantom } from "../judgement/Judge.ts"
+import {
+  acknowledgedHasEffect,
+  all,
+  atMostOnce,
+  eachEvent,
+  everyAttempt,
+  exactlyOnce,
+  isExpired,
+  isReplay,
+  lastAttempts,
+  noPhantom,
+  wentOut
+} from "../judgement/Judge.ts"
+import type { EventStory } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Criteria.ts"
 import type { Criteria } from "../judgement/Criteria.ts"
 import type { Finding } from "../judgement/Verdict.ts"
@@ -138,6 +151,35 @@ const givenUp = (event: EventTemplate, share: number): Case =>
     retried(0)
   )
 
+/** A call in a case about its deadline. No access log can replace it, because only calls expire. */
+const awaited = noted(call, "that somebody waits for")
+
+/** Requires that an event has no effect if no whole attempt of it came before its deadline. */
+const noneAfterDeadline = (trace: Trace, criteria: Criteria): Finding =>
+  eachEvent(trace, criteria, "no event arrived after its deadline", ({ attempts, most }) => {
+    const whole = attempts.filter(([, one]) => wentOut(one, trace))
+    if (most === null || whole.length === 0 || !whole.every(([, one]) => isExpired(one))) return null
+    return most > 0 ? "it arrived after its deadline (doorhook-expires-at)" : true
+  })
+
+/**
+ * Requires that an event that arrives only as a replay is stored, as a digest or an effect shows. If the probe shows a
+ * stored event without an effect, it counts what the receiver does, and a replayed call must have no effect.
+ */
+const replaysStored = (trace: Trace, criteria: Criteria): Finding => {
+  const isStored = ({ event, last }: EventStory): boolean =>
+    last !== 0 || (trace.effects[event]?.digest ?? null) !== null
+  const showsStored = trace.effects.some((seen) => seen !== null && seen.last === 0 && seen.digest !== null)
+  const showsDigests = trace.effects.some((seen) => seen !== null && seen.digest !== null)
+  return eachEvent(trace, criteria, "no replay's effects were read", (story) => {
+    if (story.most === null || !story.attempts.every(([, one]) => isReplay(one))) return null
+    if (showsStored && story.most > 0 && story.sent.resourceType === call.resource_type)
+      return "the receiver acted on it, although it was marked as a replay"
+    if (isStored(story)) return true
+    return showsDigests && story.state === "acknowledged" ? "it was acknowledged and not stored" : null
+  })
+}
+
 export const lateRequirements: ReadonlyArray<Requirement> = [
   requirement("R-LATE-01", 2, {
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
@@ -225,6 +267,47 @@ export const lateRequirements: ReadonlyArray<Requirement> = [
       )
     ],
     judge: everyAttempt
+  }),
+  requirement("R-LATE-04", 2, {
+    strength: "SHOULD",
+    statement: "A call that arrives after its deadline (`doorhook-expires-at`) has no effect.",
+    source: "doorhook-expires-at in docs/receiving.md",
+    because:
+      "Nobody waits at the door any more. A phone that rings an hour late disturbs somebody, and may open the door to a stranger. The receiver may store such a call. If the probe counts stored events rather than rings, leave this requirement out (--skip R-LATE-04).",
+    expected: () => "no effect of a call whose deadline has passed, and one of a call that arrived in time",
+    needs: ["effects"],
+    given: [
+      state("a call in time, then another after its deadline", newEvent(awaited), newEvent(awaited, ["expired"])),
+      disturbed(
+        "a call that was broken off in time and arrives whole after its deadline",
+        cutNew(awaited, inBody(50)),
+        retryOf(0, "expired")
+      ),
+      state("an expired call that somebody asked for again", newEvent(awaited, ["expired", "replay"])),
+      state("a call in time, sent again after its deadline", newEvent(awaited), retryOf(0, "expired"))
+    ],
+    judge: all(noneAfterDeadline, exactlyOnce)
+  }),
+  requirement("R-LATE-05", 2, {
+    strength: "SHOULD",
+    statement: "An event that somebody asked for again (`doorhook-replay`) is stored once, without acting on it.",
+    source: "doorhook-replay in docs/receiving.md",
+    because:
+      "After an outage, an operator recovers the events of hours. A receiver that drops them has a gap in its log; one that acts on them rings every phone of the house at once.",
+    expected: (criteria) =>
+      `${inWords(criteria)}, and the event is stored: the probe counts one effect, or none of a call and shows a digest`,
+    needs: ["effects"],
+    given: [
+      state(
+        "an access log and a call that arrive only as replays, beside others",
+        newLog,
+        newEvent(awaited, ["expired"]),
+        newEvent(accessLog, ["replay"]),
+        newEvent(awaited, ["replay"])
+      ),
+      state("an access log that arrives again as a replay", newLog, retryOf(0, "replay"))
+    ],
+    judge: all(everyAttempt, atMostOnce, replaysStored)
   })
 ]
 

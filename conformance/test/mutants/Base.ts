@@ -5,6 +5,7 @@
  */
 import {
   createReceiver,
+  isExpired,
   nodeRequest,
   parseEvent,
   receiverSchema,
@@ -131,8 +132,10 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   const now = (): number => Date.now() + clock.ahead
   const ledger = openLedger(database)
   const store = sqliteStore(ledger.database)
-  const act: ReceiverState["act"] = ({ body, id }, request, stored = body) =>
-    ledger.act({ id, scope: scopeOf(request), stored })
+  const act: ReceiverState["act"] = (delivery, request, stored = delivery.body) => {
+    const isLate = isExpired(delivery, now()) || (delivery.isReplay && isCall(delivery))
+    ledger.act({ id: delivery.id, scope: scopeOf(request), stored }, isLate ? 0 : 1)
+  }
   const box: ReceiverState = {
     ledger,
     now,
@@ -352,6 +355,18 @@ export const drops =
     keep: async (key, ...given) => !isDropped(...given) && correct.keep(key, ...given)
   })
 
+/** Stores every event once, and acts on it unless it is late. */
+export const actsUnless =
+  (isLate: (delivery: Delivery) => boolean): Change =>
+  (_, { ledger, mark }) => ({
+    keep: async (key, delivery, request) => {
+      if (!mark(key)) return false
+      const { body, id } = delivery
+      ledger.act({ id, scope: scopeOf(request), stored: body }, isLate(delivery) ? 0 : 1)
+      return true
+    }
+  })
+
 /** Checks whether the event is known, waits, acts, and then marks it. */
 export const checkThenAct =
   (wait: () => Promise<unknown>): Change =>
@@ -380,7 +395,8 @@ interface Ledger {
   readonly mark: (key: string, at: number) => boolean
   /** Deletes the marks that meet an SQL condition, which has a `?` for each value. */
   readonly forget: (condition: string, ...values: ReadonlyArray<string | number>) => void
-  readonly act: (effect: StoredEffect) => void
+  /** Stores an event with its effects: one, or none for an event that came too late to act on. */
+  readonly act: (effect: StoredEffect, effects?: 0 | 1) => void
   /** Counts the effects of an event in one scope, or in all scopes for null. */
   readonly count: (id: string, scope: string | null) => number
   /** Returns the first stored body; null if there is none. */
@@ -391,7 +407,7 @@ interface Ledger {
 }
 
 const schema = `
-CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, stored TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, stored TEXT NOT NULL, effects INTEGER NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS effects_by_id ON effects (id, scope);`
 
 /** Opens a database file, or a database in memory for `:memory:`. */
@@ -405,8 +421,8 @@ const openLedger = (file: string): Ledger => {
     mark: database.prepare(
       `INSERT INTO ${marks} (key, id, attempt, replay, body, received_at) VALUES (?, '', 1, 0, '', ?) ON CONFLICT DO NOTHING`
     ),
-    act: database.prepare("INSERT INTO effects (id, scope, stored) VALUES (?, ?, ?)"),
-    count: database.prepare("SELECT count(*) AS n FROM effects WHERE id = ? AND (? IS NULL OR scope = ?)"),
+    act: database.prepare("INSERT INTO effects (id, scope, stored, effects) VALUES (?, ?, ?, ?)"),
+    count: database.prepare("SELECT total(effects) AS n FROM effects WHERE id = ? AND (? IS NULL OR scope = ?)"),
     stored: database.prepare(
       "SELECT stored FROM effects WHERE id = ? AND (? IS NULL OR scope = ?) ORDER BY rowid LIMIT 1"
     ),
@@ -417,7 +433,7 @@ const openLedger = (file: string): Ledger => {
     isKnown: (key) => prepared.known.get(key) !== undefined,
     mark: (key, at) => prepared.mark.run(key, at).changes === 1,
     forget: (condition, ...values) => void database.prepare(`DELETE FROM ${marks} WHERE ${condition}`).run(...values),
-    act: ({ id, scope, stored }) => void prepared.act.run(id, scope, stored),
+    act: ({ id, scope, stored }, effects = 1) => void prepared.act.run(id, scope, stored, effects),
     count: (id, scope) => Number(prepared.count.get(id, scope, scope)?.["n"]),
     stored: (id, scope) => {
       const row = prepared.stored.get(id, scope, scope)

@@ -1,8 +1,20 @@
 /**
  * Receivers with faults that appear when an answer is lost, during a pause, in a crash or at a restart.
  */
+import { isExpired } from "@doorhook/receiver"
 import type { Answer, Delivery, ReceivedRequest } from "@doorhook/receiver"
-import { acknowledged, besideItself, checkThenAct, deadline, isGone, pause, plain } from "./Base.ts"
+import {
+  acknowledged,
+  actsUnless,
+  besideItself,
+  checkThenAct,
+  deadline,
+  drops,
+  isGone,
+  pause,
+  plain,
+  refuses
+} from "./Base.ts"
 import type { Change, WrongReceivers } from "./Base.ts"
 
 /** Keeps known ids in a Set that initially contains the last `loaded` ids in the database. */
@@ -128,6 +140,18 @@ export const crashRows: WrongReceivers = {
         }
       }
     ]
+  },
+  "R-LATE-04": {
+    "rings-late": ["Acts on a call whose deadline has passed.", actsUnless(() => false)],
+    "rings-late-at-retries": [
+      "Checks the deadline of a call only at its first attempt.",
+      actsUnless((delivery) => delivery.attempt === 1 && isExpired(delivery))
+    ]
+  },
+  "R-LATE-05": {
+    "rings-at-replays": ["Acts on replays.", actsUnless((delivery) => isExpired(delivery))],
+    "drops-replays": ["Acknowledges replays without storing them.", drops(({ isReplay }) => isReplay)],
+    "refuses-replays": ["Refuses replays.", refuses(409, ({ isReplay }) => isReplay)]
   },
   "R-CRA-01": {
     "buffer-in-memory": [

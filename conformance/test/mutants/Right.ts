@@ -7,6 +7,7 @@ import type { Options } from "../../src/record/Options.ts"
 import type { Profile, Requirement } from "../../src/requirements/Requirement.ts"
 import {
   acknowledged,
+  actsUnless,
   besideItself,
   besideOthers,
   drops,
@@ -200,7 +201,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       }
       const timer = setInterval(() => {
         if (!ledger.database.isOpen) return clearInterval(timer)
-        transaction(() => ledger.database.exec("INSERT INTO effects SELECT * FROM inbox; DELETE FROM inbox"))
+        transaction(() => ledger.database.exec("INSERT INTO effects SELECT *, 1 FROM inbox; DELETE FROM inbox"))
       }, 3_000).unref()
       return {
         keep: async (key, delivery, request) => {
@@ -213,6 +214,13 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
         }
       }
     }
+  ),
+  right(
+    "counts-what-is-stored",
+    "Stores late calls and replays like all other events, and its probe counts what is stored.",
+    ["R-LATE-0*", "R-LOS-0*"],
+    actsUnless(() => false),
+    { warned: ["R-LATE-04"] }
   ),
   right(
     "tolerance-1m",
