@@ -22,6 +22,9 @@ const entries: Readonly<Record<string, "parameters" | "results">> = {
 /** Types of other libraries, which have their own documentation. */
 const foreign = /Like$|Host$|^SqlQuery$/
 
+/** Whether users can name a member. Declarations show private members as one. */
+const isNamed = ({ name }: ts.Symbol): boolean => !name.startsWith("#") && !name.startsWith("__#")
+
 const program = ts.createProgram([entry], {
   target: ts.ScriptTarget.ES2023,
   module: ts.ModuleKind.NodeNext,
@@ -62,7 +65,10 @@ const visit = (type: ts.Type, path: string, name: string): void => {
     for (const part of followed) visit(part, path, name)
   }
   for (const part of checker.getTypeArguments(Object(type))) visit(part, path, name)
-  for (const member of type.getProperties().filter(isOurs(name in entries))) {
+  for (const member of type
+    .getProperties()
+    .filter(isNamed)
+    .filter(isOurs(name in entries))) {
     const place = `${path}.${member.name}`
     if (member.getDocumentationComment(checker).length === 0) missing.push(place)
     visit(checker.getTypeOfSymbol(member), place, name)

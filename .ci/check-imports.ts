@@ -20,6 +20,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/node": ["@doorhook/core"],
   "packages/server": ["@doorhook/core"],
   "packages/receiver": [],
+  "packages/mcp": ["@doorhook/core", "@doorhook/server"],
   simulator: ["@doorhook/core"],
   conformance: ["@doorhook/core"],
   "packages/testkit": ["@doorhook/core"],

@@ -103,8 +103,8 @@ export type { LoginAttempt, LoginResult, SignInResult } from "./oauth/Login.ts"
 export * as LoginThrottle from "./oauth/LoginThrottle.ts"
 export * from "./oauth/OAuthError.ts"
 export * as Parameters from "./oauth/Parameters.ts"
-export { apiPath, apiResource, unboundOnly } from "./oauth/Resources.ts"
-export type { Audience, ResourceSettings } from "./oauth/Resources.ts"
+export { apiPath, mcpPath, unboundOnly } from "./oauth/Resources.ts"
+export type { Audience, OwnApi, ResourceSettings } from "./oauth/Resources.ts"
 export type { Introspection, Principal } from "./oauth/Tokens.ts"
 
 // services

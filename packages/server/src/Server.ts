@@ -22,8 +22,10 @@ import type {
   TestEvents
 } from "@doorhook/core"
 import { FeedHub } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
 import type { HttpRouter } from "effect/http"
+import type { ApiEndpoint } from "./api/ApiEndpoint.ts"
 import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { makeFeedRoutes } from "./api/FeedRoutes.ts"
@@ -73,6 +75,32 @@ export type ServerServices =
   | ApiSettings
   | HealthSettings
 
+/** The routes of the endpoint for assistants (`mcpPath`), which `@doorhook/mcp` makes. Its users see no members. */
+export class McpRoutes {
+  readonly #scopes: ReadonlyArray<string>
+  readonly #make: (api: ApiEndpoint) => Effect.Effect<ReadonlyArray<Route>, never, ServerServices | Scope.Scope>
+
+  /** `scopes` are the scopes that its tools need, in addition to `public`. The host must declare them. */
+  constructor(
+    scopes: ReadonlyArray<string>,
+    make: (api: ApiEndpoint) => Effect.Effect<ReadonlyArray<Route>, never, ServerServices | Scope.Scope>
+  ) {
+    this.#scopes = scopes
+    this.#make = make
+  }
+
+  static readonly scopesOf = (routes: McpRoutes | null): ReadonlyArray<string> =>
+    routes === null ? [] : routes.#scopes
+
+  static readonly make = (routes: McpRoutes | null, api: ApiEndpoint) =>
+    routes === null ? Effect.succeed<ReadonlyArray<Route>>([]) : routes.#make(api)
+}
+
+/** The endpoint for assistants; null where it is not served. */
+export const McpEndpoint = Context.Reference<McpRoutes | null>("@doorhook/server/McpEndpoint", {
+  defaultValue: () => null
+})
+
 /** Makes all routes, and the format of the API's failures. */
 export const makeRoutes = Effect.gen(function* () {
   const api = yield* makeApiEndpoint
@@ -83,7 +111,8 @@ export const makeRoutes = Effect.gen(function* () {
     ...(yield* makeFeedRoutes(api)),
     ...(yield* makeOperatorRoutes),
     ...(yield* makeUiRoutes),
-    ...(yield* makeHealthRoutes)
+    ...(yield* makeHealthRoutes),
+    ...(yield* McpRoutes.make(yield* McpEndpoint, api))
   ]
   return { routes: [...routes, yield* makeOpenApiRoute(routes)], api: api.face }
 })

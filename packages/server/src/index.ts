@@ -6,11 +6,22 @@ export * from "./api/ApiSettings.ts"
 export { isLoopbackHost, measureGauges } from "./health/HealthRoutes.ts"
 export * from "./health/HealthSettings.ts"
 export { StoreProbe } from "./health/HealthStatus.ts"
-export { authorizationsIn } from "./http/Exchange.ts"
+export type { ApiEndpoint } from "./api/ApiEndpoint.ts"
+export { authorizationsIn, readText } from "./http/Exchange.ts"
 export { insufficientScope, isRepeated, readBearer, repeatedAuthorization, unauthorized } from "./http/Credentials.ts"
-export type { ReadBody } from "./http/Exchange.ts"
-export { failure, internalError, logUnanswered, RequestFailure, stopped } from "./http/Failures.ts"
-export { bareAnswer, HttpSurface } from "./http/HttpSurface.ts"
+export type { Exchange, ReadBody } from "./http/Exchange.ts"
+export {
+  failure,
+  internalError,
+  logRefusal,
+  logUnanswered,
+  outcomeOf,
+  RequestFailure,
+  stopped
+} from "./http/Failures.ts"
+export type { KnownError } from "./http/Failures.ts"
+export { bareAnswer, HttpSurface, jsonFace } from "./http/HttpSurface.ts"
+export type { Answer, Pieces, Route } from "./http/Route.ts"
 export * from "./http/EffectRoutes.ts"
 export * from "./http/HttpSettings.ts"
 export * from "./http/Listener.ts"

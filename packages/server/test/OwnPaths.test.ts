@@ -34,7 +34,7 @@ describe("own paths", () => {
 
   it("include the metadata path of its own API, and of no other resource", () => {
     const isOwn = (path: string) => isOwnPath(path, `${publicUrl}/doors`)
-    assert.strictEqual(resourceMetadataUrl(`${publicUrl}/doors`), `${publicUrl}${resource}/doors/v4`)
+    assert.strictEqual(resourceMetadataUrl(`${publicUrl}/doors`, "/v4"), `${publicUrl}${resource}/doors/v4`)
     assert.deepStrictEqual(
       [
         `${resource}/doors/v4`,

@@ -19,7 +19,7 @@ const needed = Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.l
 
 /** All routes. */
 export const routes: ReadonlyArray<Route> = await Effect.runPromise(
-  Effect.map(makeRoutes, (made) => made.routes).pipe(Effect.provide(needed))
+  Effect.scoped(Effect.map(makeRoutes, (made) => made.routes)).pipe(Effect.provide(needed))
 )
 
 /** The OpenAPI description with the built-in resource types. */

@@ -5,8 +5,8 @@ import { Context, Effect, JsonPointer, Layer, Result } from "effect"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import { publicScope } from "../model/Token.ts"
-import type { ResourceSettings } from "./Resources.ts"
-import { resourceFlaw } from "./Resources.ts"
+import type { OwnApi, ResourceSettings } from "./Resources.ts"
+import { apiPath, resourceFlaw } from "./Resources.ts"
 
 /** The origins whose documents may describe clients: `any`, or origins like `https://*.example.com`. */
 export type ClientIdMetadata = "any" | { readonly allow: ReadonlyArray<string> }
@@ -28,6 +28,8 @@ export interface AuthorizationSettingsShape {
    * 6749 section 3.3.
    */
   readonly scopes: Readonly<Record<string, string>>
+  /** doorhook's own APIs, to which tokens can be bound as well. */
+  readonly apis: ReadonlyArray<OwnApi>
   /**
    * The host's own APIs to which tokens can be bound (RFC 8707), by URI. A token for one of them opens nothing else.
    */
@@ -53,6 +55,7 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   refreshRequiresSecret: false,
   refreshRotation: "public",
   scopes: {},
+  apis: [apiPath],
   resources: {},
   unknownScope: "refuse",
   clientIdMetadata: null,

@@ -26,8 +26,11 @@ export const unboundOnly: Audience = { resource: null, acceptsUnbound: true }
 /** Path of the API below the public URL. The API is a resource without declaration. */
 export const apiPath = "/v4"
 
-/** Returns the resource of the API. `issuer` is the public URL. */
-export const apiResource = (issuer: string): string => issuer + apiPath
+/** Path of the endpoint for assistants (Model Context Protocol), which is a resource where it is served. */
+export const mcpPath = "/mcp"
+
+/** Paths below the public URL that are resources without declaration. */
+export type OwnApi = typeof apiPath | typeof mcpPath
 
 /** Returns why a URI is invalid for a declared resource (RFC 8707 section 2, RFC 9728 section 1.2); null if valid. */
 export const resourceFlaw = (uri: string): string | null => {
@@ -54,6 +57,7 @@ export interface Refused {
 }
 
 interface Settings {
+  readonly apis: ReadonlyArray<OwnApi>
   readonly resources: Readonly<Record<string, ResourceSettings>>
   readonly scopes: Readonly<Record<string, string>>
 }
@@ -61,10 +65,12 @@ interface Settings {
 /** Rules for the declared resources. A list of resources is stored as text (`Grant.resource`). */
 export class Resources {
   readonly #declared: ReadonlyMap<string, string>
+  readonly #apis: Settings["apis"]
   readonly #resources: Settings["resources"]
   readonly #allScopes: ReadonlyArray<string>
 
-  constructor({ resources, scopes }: Settings) {
+  constructor({ apis, resources, scopes }: Settings) {
+    this.#apis = apis
     this.#resources = resources
     this.#declared = new Map(Object.keys(resources).map((uri) => [normalized(uri) ?? uri, uri]))
     this.#allScopes = [publicScope, ...Object.keys(scopes)]
@@ -77,7 +83,7 @@ export class Resources {
     if (found.length === known.length) return Result.succeed([...new Set(found)].join(" "))
     return Result.fail({
       error: "invalid_target",
-      error_description: `A requested resource is unknown. The resources are ${[apiResource(issuer), ...Object.keys(this.#resources)].join(", ")}.`
+      error_description: `A requested resource is unknown. The resources are ${[...this.#apis.map((path) => issuer + path), ...Object.keys(this.#resources)].join(", ")}.`
     })
   }
 
@@ -103,7 +109,7 @@ export class Resources {
     if (resource === "") return this.#allScopes
     const uris = resourcesIn(resource)
     const allowed = uris.map(
-      (uri) => this.#resources[uri]?.scopes ?? (uri === apiResource(issuer) ? [publicScope] : this.#allScopes)
+      (uri) => this.#resources[uri]?.scopes ?? (uri === issuer + apiPath ? [publicScope] : this.#allScopes)
     )
     return this.#allScopes.filter((name) => allowed.some((scopes) => scopes.includes(name)))
   }
@@ -132,6 +138,7 @@ export class Resources {
   #find(uri: string, issuer: string): string | null {
     const given = normalized(uri)
     if (given === null) return null
-    return given === normalized(apiResource(issuer)) ? apiResource(issuer) : (this.#declared.get(given) ?? null)
+    const api = this.#apis.find((path) => given === normalized(issuer + path))
+    return api === undefined ? (this.#declared.get(given) ?? null) : issuer + api
   }
 }

@@ -3,6 +3,7 @@
  * the accepted values.
  */
 import { nameOf } from "@doorhook/core"
+import { McpRoutes } from "@doorhook/server"
 import { Predicate } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
 import { InvalidConfig, problemsIn, readSettings } from "../config/ReadingSettings.ts"
@@ -33,6 +34,8 @@ export interface DoorhookOptions extends EngineConfig {
    * to everything that the client reads. `client` is null for integrations without a client. Default: `full` for all.
    */
   readonly maxDetail?: MaxDetailOf | undefined
+  /** The endpoint `/mcp` for assistants, made by `mcp()` of `@doorhook/mcp`. Default: not served. */
+  readonly mcp?: McpRoutes | undefined
   /**
    * Logger for doorhook's log lines. `console` and pino have this shape. `false` disables logging. Default: the
    * console.
@@ -46,7 +49,12 @@ export interface DoorhookOptions extends EngineConfig {
 }
 
 /** Names of the options that are not settings of the engine. */
-const hostOptions = ["directory", "onNotification", "maxDetail", "logger", "telemetry"] as const
+const hostOptions = ["directory", "onNotification", "maxDetail", "mcp", "logger", "telemetry"] as const
+
+const mcpProblems = (given: unknown): ReadonlyArray<string> =>
+  given === undefined || given instanceof McpRoutes
+    ? []
+    : [`mcp: must be made by mcp() of @doorhook/mcp, not ${nameOf(given)}`]
 
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
@@ -63,6 +71,7 @@ export const readOptions = (options: unknown): EngineConfig => {
     ...HostListener.problemsOf(given["onNotification"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
+    ...mcpProblems(given["mcp"]),
     ...misread,
     ...problemsIn([checkEmbeddedConfig(usable)])
   ]

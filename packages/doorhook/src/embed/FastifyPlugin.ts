@@ -3,7 +3,8 @@
  *
  * The types declare only what the plugin needs, so that Fastify is not a dependency.
  */
-import { metadataPrefixes, ownPaths, ownPrefixes, resourceMetadataPath } from "@doorhook/server"
+import type { Apis } from "@doorhook/server"
+import { metadataPrefixes, ownPaths, ownPrefixes, pathsOf, resourceMetadataPath } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 
@@ -40,7 +41,7 @@ export type FastifyPlugin = (instance: FastifyHost, options: object, done: (erro
 
 /** Makes the plugin. It calls `seen` with each request and the plugin's prefix. */
 export const makeFastifyPlugin =
-  (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
+  (handle: NodeRequestHandler, apis: Apis, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null))
@@ -56,7 +57,7 @@ export const makeFastifyPlugin =
           handle(raw, reply.raw)
         }
       })
-    for (const path of [...ownPaths, resourceMetadataPath]) route(path)
+    for (const path of [...ownPaths, ...pathsOf(apis), resourceMetadataPath]) route(path)
     // The public URL determines which paths of metadata belong to doorhook (RFC 8414 section 3.1, RFC 9728 section 3.1).
     // The others get 404.
     for (const prefix of [...metadataPrefixes, ...ownPrefixes]) route(`${prefix}*`)

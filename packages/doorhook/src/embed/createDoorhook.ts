@@ -5,6 +5,7 @@ import type { Audience, BuiltInType, NewEvent } from "@doorhook/core"
 import {
   AuthorizationServer,
   AuthorizationSettings,
+  apiPath,
   defaultPublicUrl,
   Crypto,
   Deliveries,
@@ -20,6 +21,7 @@ import {
   HttpSurface,
   isOwnPath,
   logUnanswered,
+  McpEndpoint,
   OperatorApi,
   OperatorKey,
   PublicUrl,
@@ -189,7 +191,8 @@ export const createDoorhook = (options: DoorhookOptions): Promise<Doorhook> => s
 export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer<never>): Promise<Doorhook> => {
   const config = readOptions(options)
   const learned = new InferredUrl()
-  const engine = Layer.flatMap(ports, (own) => engineLayer(config, FunctionDirectory.layer(options.directory), own))
+  const given = Layer.merge(ports, options.mcp === undefined ? Layer.empty : Layer.succeed(McpEndpoint, options.mcp))
+  const engine = Layer.flatMap(given, (own) => engineLayer(config, FunctionDirectory.layer(options.directory), own))
   // Logged only after the database is open, because opening a database with encrypted secrets fails without the
   // encryption key.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
@@ -232,7 +235,7 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
   const resources = Object.keys(settings.resources)
   const publicUrl = await begin(run(PublicUrl.use(Effect.succeed)))
   const reader = await begin(run(PublishRequest.reader))
-  const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url, resources)
+  const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url, settings)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
     // A server that calls this function directly might pass something else as `peer`.
@@ -318,7 +321,7 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
     declared: Object.keys(settings.scopes),
     resources,
     log,
-    metadata: () => resourceMetadataUrl(publicUrl.url)
+    metadata: () => resourceMetadataUrl(publicUrl.url, apiPath)
   }
   return {
     node,
@@ -327,7 +330,7 @@ export const startDoorhook = async (options: DoorhookOptions, ports: Layer.Layer
       const url = Predicate.hasProperty(request, "url") && Predicate.isString(request.url) ? request.url : ""
       return isOwn(URL.parse(url, defaultPublicUrl)?.pathname ?? "")
     },
-    fastify: makeFastifyPlugin(node, (request, mount) => learned.fromConnection(request, mount)),
+    fastify: makeFastifyPlugin(node, settings, (request, mount) => learned.fromConnection(request, mount)),
     publish,
     authenticate: makeAuthenticate(tokens),
     requireToken: makeRequireToken(tokens),

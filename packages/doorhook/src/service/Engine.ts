@@ -5,6 +5,7 @@ import {
   clientDocumentsLayer,
   AuthorizationServer,
   AuthorizationSettings,
+  apiPath,
   Clients,
   ClockWatch,
   Deliveries,
@@ -18,6 +19,7 @@ import {
   FeedHub,
   Feeds,
   Integrations,
+  mcpPath,
   Notifications,
   OperatorIntegrations,
   ScopeReader,
@@ -38,15 +40,18 @@ import {
   HealthSettings,
   httpDefaults,
   HttpSettings,
+  McpEndpoint,
+  McpRoutes,
   OperatorKey,
   PageSecret,
   StoreProbe
 } from "@doorhook/server"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { hostname } from "node:os"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, resourceTypesOf } from "../config/EngineConfig.ts"
 import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
+import { invalid } from "../config/ReadingSettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Spans.ts"
@@ -125,6 +130,16 @@ const healthOf = (config: EngineConfig) =>
     })
   )
 
+/** Checks that the host declares the scopes of its tools, because nobody could get others. */
+const checkToolScopes = (mcp: McpRoutes | null, { scopes = {} }: EngineConfig) => {
+  const unknown = McpRoutes.scopesOf(mcp).filter((name) => !Object.hasOwn(scopes, name))
+  return unknown.length === 0
+    ? Result.void
+    : invalid(
+        `mcp: tools need the scope ${unknown.join(", ")}; declare it in scopes, with a description for the consent page`
+      )
+}
+
 /**
  * Provides everything except HTTP: stores, rules, publishing, delivery and tokens. Closing the scope drains the engine.
  */
@@ -167,6 +182,15 @@ export const layer = <E, R = never>(
     Layer.succeed(HostTexts, config.texts ?? {})
   )
   const notifications = NotificationWebhook.targetLayer(config)
+  const mcp = Context.get(own, McpEndpoint)
+  const authorization = Layer.unwrap(
+    Effect.map(Effect.fromResult(checkToolScopes(mcp, config)), () =>
+      AuthorizationSettings.layer({
+        ...authorizationOverrides(config),
+        ...(mcp !== null && { apis: [apiPath, mcpPath] })
+      })
+    )
+  )
   return Layer.mergeAll(
     services,
     operatorKey,
@@ -175,9 +199,7 @@ export const layer = <E, R = never>(
     api,
     http,
     appearance,
-    healthOf(config)
-  ).pipe(
-    Layer.provideMerge(deliveryLayer(config, directory, own)),
-    Layer.provideMerge(AuthorizationSettings.layer(authorizationOverrides(config)))
-  )
+    healthOf(config),
+    Layer.succeed(McpEndpoint, mcp)
+  ).pipe(Layer.provideMerge(deliveryLayer(config, directory, own)), Layer.provideMerge(authorization))
 }

@@ -4,51 +4,20 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
-import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Predicate } from "effect"
-import { writeFile } from "node:fs/promises"
 import type { RequestListener, ServerResponse } from "node:http"
-import { createServer } from "node:https"
-import { join } from "node:path"
-import { portOf } from "@doorhook/testkit/ListeningServer"
+import { startSite } from "../harness/ClientSite.ts"
 import { challenge, pkce } from "../harness/CodeGrant.ts"
 import { directory, live, mount, start } from "../harness/Embedded.ts"
 import { logIn } from "../harness/LoginForm.ts"
 
-const authority = makeAuthority()
 const publicUrl = "http://127.0.0.1"
 const callback = "http://127.0.0.1/done"
 const atPort = "http://127.0.0.1:49152/done"
 
-/** The site of the maker of a client, which answers with `site.answer`. */
-const startSite = Effect.gen(function* () {
-  const site: { answer: RequestListener; requests: number; url: string } = {
-    answer: (_, response) => void response.end(),
-    requests: 0,
-    url: ""
-  }
-  const server = createServer({ ...authority.issue("127.0.0.1") }, (request, response) => {
-    site.requests++
-    site.answer(request, response)
-  })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.promise(async () => {
-        server.closeAllConnections()
-        await new Promise((resolve) => server.close(resolve))
-      })
-  )
-  site.url = `https://127.0.0.1:${portOf(server)}`
-  return site
-})
-
 const setUp = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const site = yield* startSite
-  const caFile = join(yield* temporaryFolder, "authority.pem")
-  yield* Effect.promise(() => writeFile(caFile, authority.cert))
-  const doorhook = yield* start({ publicUrl, caFile, clientIdMetadata: "any", ...options })
+  const doorhook = yield* start({ publicUrl, caFile: site.caFile, clientIdMetadata: "any", ...options })
   const { url } = yield* mount(doorhook)
   const id = `${site.url}/client.json`
   const known = { client_id: id, client_name: "Tower Assistant", redirect_uris: [callback, `${site.url}/cb`] }

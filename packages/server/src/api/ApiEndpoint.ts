@@ -2,8 +2,8 @@
  * Common parts of all `/v4` operations: access tokens and their scope, the rate limit, media types, and the format of
  * failures.
  */
-import { apiResource, AuthorizationServer, makeMinuteCounter, minuteWindow, publicScope } from "@doorhook/core"
-import type { Principal } from "@doorhook/core"
+import { apiPath, AuthorizationServer, makeMinuteCounter, mcpPath, minuteWindow, publicScope } from "@doorhook/core"
+import type { OwnApi, Principal } from "@doorhook/core"
 import { Clock, Context, Effect, Exit } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
 import type { Exchange } from "../http/Exchange.ts"
@@ -113,6 +113,13 @@ const streamHeaders = {
 export interface ApiEndpoint {
   /** The format of the API's failures. */
   readonly face: Face
+  /**
+   * Returns the caller of a request to one of doorhook's own APIs, and counts the request. Fails without an access token
+   * for this API that has the scope `public`.
+   */
+  readonly admit: (x: Exchange, api: OwnApi) => Effect.Effect<Principal, KnownError>
+  /** Identifies the caller of a request again; null if the token is no longer valid. Counts nothing. */
+  readonly identify: (x: Exchange, api: OwnApi) => Effect.Effect<Principal | null, KnownError>
   /** Makes the route of an operation that needs an access token. */
   readonly operation: <Name extends string>(operation: Operation<Name>) => Route
   /** Makes the route of a public document, which needs no access token. The document is made at the first request. */
@@ -144,22 +151,33 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         })
     }
 
-    const identify = (x: Exchange): Effect.Effect<Principal | null, KnownError> => {
+    const identify = (x: Exchange, api: OwnApi): Effect.Effect<Principal | null, KnownError> => {
       const presented = readBearer(x.header("authorization"))
-      const audience = { resource: apiResource(publicUrl.url), acceptsUnbound: true }
+      // Only `/v4` is older than bound tokens.
+      const audience = { resource: publicUrl.url + api, acceptsUnbound: api === apiPath }
       return presented._tag === "Token" ? authorization.authenticate(presented.token, audience) : Exit.succeed(null)
     }
 
-    const authenticate = (x: Exchange): Effect.Effect<Principal, KnownError> => {
+    const authenticate = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> => {
       const presented = readBearer(x.header("authorization"))
-      const metadata = () => resourceMetadataUrl(publicUrl.url)
-      return Effect.flatMapEager(identify(x), (caller) => {
-        if (caller === null) return Exit.fail(unauthorized(presented, metadata()))
+      const metadata = () => resourceMetadataUrl(publicUrl.url, api)
+      return Effect.flatMapEager(identify(x, api), (caller) => {
+        if (caller === null)
+          return Exit.fail(unauthorized(presented, metadata(), api === mcpPath ? publicScope : undefined))
         return caller.scopes.includes(publicScope)
           ? Exit.succeed(caller)
           : Exit.fail(insufficientScope(publicScope, metadata()))
       })
     }
+
+    const admit = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> =>
+      Effect.flatMapEager(authenticate(x, api), (caller) =>
+        Exit.map(countRequest(caller.grant_id), (limits) => {
+          x.also = limits
+          x.client = `grant ${caller.grant_id}`
+          return caller
+        })
+      )
 
     const answerWith =
       (mediaType: MediaType.ApiMediaType) =>
@@ -170,6 +188,8 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
 
     return {
       face,
+      admit,
+      identify,
       operation: <Name extends string>({
         method,
         operation,
@@ -186,24 +206,20 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         query: names,
         crossOrigin: true,
         handle: (x, params) =>
-          Effect.flatMapEager(authenticate(x), (caller) =>
-            Effect.flatMapEager(countRequest(caller.grant_id), (limits) => {
-              x.also = limits
-              x.client = `grant ${caller.grant_id}`
-              if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
-                const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
-                  stream({ caller, query, params, x, again: Effect.suspend(() => identify(x)) })
-                )
-                return Effect.mapEager(pieces, (body): Answer => ({ status: 200, headers: streamHeaders, body }))
-              }
-              const mediaType = negotiate(x)
-              if (mediaType === null) return Exit.fail(notAcceptable)
-              const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
-                run({ caller, query, params, x })
+          Effect.flatMapEager(admit(x, apiPath), (caller) => {
+            if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
+              const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
+                stream({ caller, query, params, x, again: Effect.suspend(() => identify(x, apiPath)) })
               )
-              return Effect.mapEager(reply, answerWith(mediaType))
-            })
-          )
+              return Effect.mapEager(pieces, (body): Answer => ({ status: 200, headers: streamHeaders, body }))
+            }
+            const mediaType = negotiate(x)
+            if (mediaType === null) return Exit.fail(notAcceptable)
+            const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
+              run({ caller, query, params, x })
+            )
+            return Effect.mapEager(reply, answerWith(mediaType))
+          })
       }),
       open: (operation, path, make) => {
         let known: string | null = null

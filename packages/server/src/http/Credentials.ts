@@ -35,18 +35,19 @@ const challenge = (metadata: string, parameters: string): { readonly "www-authen
 
 /**
  * Makes the refusal of a request without a usable access token (RFC 6750 section 3.1). `metadata` is the URL of the
- * resource's metadata. Without a token, the challenge has no `error`, as the RFC recommends.
+ * resource's metadata, `scope` the scope to ask for. Without a token, the challenge has no `error`, as the RFC recommends.
  */
-export const unauthorized = ({ _tag }: BearerToken, metadata: string): RequestFailure => {
+export const unauthorized = ({ _tag }: BearerToken, metadata: string, scope?: string): RequestFailure => {
   const known = { code: "unauthorized", title: "Unauthorized" }
+  const wanted = scope === undefined ? "" : `scope="${scope}", `
   if (_tag === "Absent") {
     const detail = "Send an access token: `Authorization: Bearer <token>`."
-    return failure(401, { ...known, detail }, challenge(metadata, ""))
+    return failure(401, { ...known, detail }, challenge(metadata, wanted))
   }
   const error = 'error="invalid_token", error_description="The access token is not valid or has expired", '
   const detail =
     "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again."
-  return failure(401, { ...known, detail }, challenge(metadata, error))
+  return failure(401, { ...known, detail }, challenge(metadata, error + wanted))
 }
 
 /**

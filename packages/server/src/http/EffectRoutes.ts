@@ -8,7 +8,8 @@ import type { WebAnswer } from "./AnswerWriter.ts"
 import type { BodySource, Incoming } from "./Exchange.ts"
 import { authorizationsIn, declaredLength, originForm } from "./Exchange.ts"
 import { HttpSurface } from "./HttpSurface.ts"
-import { isOwnPath, metadataPrefixes, ownPaths, ownPrefixes } from "./OwnPaths.ts"
+import type { Apis } from "./OwnPaths.ts"
+import { isOwnPath, metadataPrefixes, ownPaths, ownPrefixes, pathsOf } from "./OwnPaths.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
 /**
@@ -31,11 +32,11 @@ const withoutPrefix = (target: string, publicUrl: string): string => {
 const ownTarget = (
   { originalUrl }: HttpServerRequest.HttpServerRequest,
   publicUrl: string,
-  resources: ReadonlyArray<string>
+  settings?: Apis
 ): string | null => {
   const target = originForm(originalUrl)
   const inner = withoutPrefix(target, publicUrl)
-  return [target, inner].find((candidate) => isOwnPath(candidate, publicUrl, resources)) ?? null
+  return [target, inner].find((candidate) => isOwnPath(candidate, publicUrl, settings)) ?? null
 }
 
 const rawHeadersOf = (source: unknown): ReadonlyArray<string> =>
@@ -111,7 +112,7 @@ const unlogged = HttpRouter.middleware(
     ({ url }) =>
       <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          ownTarget(request, url, []) === null ? handler : HttpMiddleware.withLoggerDisabled(handler)
+          ownTarget(request, url) === null ? handler : HttpMiddleware.withLoggerDisabled(handler)
         )
   ),
   { global: true }
@@ -129,14 +130,14 @@ export const routesOf = <E, R>(
     Effect.fnUntraced(function* (router) {
       const { answer } = yield* HttpSurface
       const publicUrl = yield* PublicUrl
-      const resources = Object.keys((yield* AuthorizationSettings).resources)
+      const settings = yield* AuthorizationSettings
       const handler = Effect.withFiber<
         HttpServerResponse.HttpServerResponse,
         never,
         HttpServerRequest.HttpServerRequest
       >((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const target = ownTarget(request, publicUrl.url, resources)
+        const target = ownTarget(request, publicUrl.url, settings)
         if (target === null) return notFound(request)
         const fork = Effect.runForkWith(fiber.context)
         const run = (effect: Effect.Effect<void>) => {
@@ -148,7 +149,7 @@ export const routesOf = <E, R>(
       const prefixes = [...ownPrefixes, ...metadataPrefixes] as const
       // A wildcard route also matches the path without the wildcard.
       const paths = ownPaths.filter((path) => !prefixes.some((prefix) => prefix === `${path}/`))
-      for (const path of [...paths, ...prefixes.map((prefix) => `${prefix}*` as const)]) {
+      for (const path of [...paths, ...pathsOf(settings), ...prefixes.map((prefix) => `${prefix}*` as const)]) {
         yield* router.add("*", path, handler)
       }
     })
@@ -164,6 +165,6 @@ export const untracedLayer: Layer.Layer<never, never, PublicUrl> = Layer.effect(
     const others = yield* HttpMiddleware.TracerDisabledWhen
     const publicUrl = yield* PublicUrl
     return (request: HttpServerRequest.HttpServerRequest) =>
-      ownTarget(request, publicUrl.url, []) !== null || others(request)
+      ownTarget(request, publicUrl.url) !== null || others(request)
   })
 )

@@ -2,6 +2,7 @@
  * Distinguishes doorhook's paths from the host's own.
  */
 import { apiPath } from "@doorhook/core"
+import type { AuthorizationSettings, OwnApi } from "@doorhook/core"
 
 /**
  * Path of the authorization server's metadata. Clients append the issuer's path, if it has one (RFC 8414 section 3.1).
@@ -24,6 +25,12 @@ export const ownPaths = [
   `${resourceMetadataPath}${apiPath}`
 ] as const
 
+/** The settings that decide which paths are doorhook's. */
+export type Apis = Pick<AuthorizationSettings["Service"], "apis" | "resources">
+
+/** Returns the paths of optional APIs, which are doorhook's only where they are served. */
+export const pathsOf = ({ apis }: Pick<Apis, "apis">) => apis.filter((api) => api !== apiPath)
+
 /** Prefixes of the paths of metadata that may have the path of the public URL appended. */
 export const metadataPrefixes = [`${metadataPath}/`, `${resourceMetadataPath}/`] as const
 
@@ -43,9 +50,9 @@ const isMetadataOf = (path: string, metadata: string, below: string, publicUrl: 
 /** Whether a path is for the issuer's metadata (RFC 8414 section 3.1). */
 export const isMetadataPath = (path: string, issuer: string): boolean => isMetadataOf(path, metadataPath, "", issuer)
 
-/** Whether a path is for the metadata of the API (RFC 9728 section 3.1). */
-export const isResourceMetadataPath = (path: string, publicUrl: string): boolean =>
-  isMetadataOf(path, resourceMetadataPath, apiPath, publicUrl)
+/** Whether a path is for the metadata of one of doorhook's own APIs (RFC 9728 section 3.1). */
+export const isResourceMetadataPath = (path: string, api: OwnApi, publicUrl: string): boolean =>
+  isMetadataOf(path, resourceMetadataPath, api, publicUrl)
 
 /** Returns the URL of metadata: its path comes before that of the public URL. */
 const metadataAt = (publicUrl: string, metadata: string): string =>
@@ -54,8 +61,9 @@ const metadataAt = (publicUrl: string, metadata: string): string =>
 /** Returns the URL of the issuer's metadata (RFC 8414 section 3.1). */
 export const metadataUrl = (publicUrl: string): string => metadataAt(publicUrl, metadataPath)
 
-/** Returns the URL of the API's metadata (RFC 9728 section 3.1). */
-export const resourceMetadataUrl = (publicUrl: string): string => metadataAt(publicUrl, resourceMetadataPath) + apiPath
+/** Returns the URL of the metadata of one of doorhook's own APIs (RFC 9728 section 3.1). */
+export const resourceMetadataUrl = (publicUrl: string, api: OwnApi): string =>
+  metadataAt(publicUrl, resourceMetadataPath) + api
 
 /** Returns the URL of a declared resource's metadata (RFC 9728 section 3.1). */
 export const metadataUrlOfResource = (resource: string): string => metadataAt(resource, resourceMetadataPath)
@@ -83,17 +91,17 @@ export const resourceAt = (
   return found.find(isAt) ?? found.find(isHere) ?? null
 }
 
-/**
- * Whether doorhook serves a target when its public URL is `publicUrl` and the host declares `resources`. The query is
- * ignored.
- */
-export const isOwnPath = (target: string, publicUrl: string, resources: ReadonlyArray<string> = []): boolean => {
+const withoutOthers: Apis = { apis: [apiPath], resources: {} }
+
+/** Whether doorhook serves a target when its public URL is `publicUrl`. The query is ignored. */
+export const isOwnPath = (target: string, publicUrl: string, settings = withoutOthers): boolean => {
   const [path = ""] = target.split("?")
   return (
     ownPaths.some((own) => path === own) ||
     ownPrefixes.some((own) => path.startsWith(own)) ||
+    pathsOf(settings).some((own) => path === own) ||
     isMetadataPath(path, publicUrl) ||
-    isResourceMetadataPath(path, publicUrl) ||
-    resources.some((resource) => isMetadataPathOf(path, resource))
+    settings.apis.some((api) => isResourceMetadataPath(path, api, publicUrl)) ||
+    Object.keys(settings.resources).some((resource) => isMetadataPathOf(path, resource))
   )
 }

@@ -4,7 +4,6 @@
  */
 import {
   apiPath,
-  apiResource,
   AuthorizationServer,
   AuthorizationSettings,
   authorizeParameters,
@@ -103,7 +102,7 @@ export const makeOAuthRoutes: Effect.Effect<
 > = Effect.gen(function* () {
   const authorization = yield* AuthorizationServer
   const publicUrl = yield* PublicUrl
-  const { clientIdMetadata, resources, scopes } = yield* AuthorizationSettings
+  const { apis, clientIdMetadata, resources, scopes } = yield* AuthorizationSettings
   const pages = yield* makePages
   const languageOf = makeLanguages(yield* HostTexts)
   const authorize = yield* makeAuthorizeEndpoint(pages, languageOf, scopes)
@@ -129,8 +128,13 @@ export const makeOAuthRoutes: Effect.Effect<
   const resourceMetadata = document((x, issuer) => {
     const declared = resourceAt(x.path, x.header("host"), Object.keys(resources), issuer)
     if (declared !== null) return resourceMetadataOf(declared, issuer, scopesOfResource(resources[declared], scopes))
-    if (!isResourceMetadataPath(x.path, issuer)) return null
-    return resourceMetadataOf(apiResource(issuer), issuer, [publicScope])
+    const api = apis.find((path) => isResourceMetadataPath(x.path, path, issuer))
+    if (api === undefined) return null
+    return resourceMetadataOf(
+      issuer + api,
+      issuer,
+      api === apiPath ? [publicScope] : scopesOfResource(undefined, scopes)
+    )
   })
   const metadataRoute = { method: "*", face: oauthFace, crossOrigin: true, handle: resourceMetadata } as const
   return [

@@ -1,0 +1,5 @@
+/**
+ * doorhook for assistants: an endpoint of the Model Context Protocol, protected by doorhook's own authorization server.
+ */
+export { mcp } from "./Mcp.ts"
+export type { McpOptions } from "./Mcp.ts"

@@ -1,0 +1,6 @@
+/**
+ * The version of the package.
+ */
+import manifest from "../package.json" with { type: "json" }
+
+export const version: string = manifest.version
