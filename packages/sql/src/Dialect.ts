@@ -14,6 +14,8 @@ export interface Dialect {
   /** Like `isOneOfIds`, for texts and a parameter made by `texts`. */
   readonly isOneOfTexts: (column: string) => string
   readonly texts: (values: Iterable<string>) => Parameter
+  /** The SQL condition that a unique column has the value that `ReadConnection.row` looks up. */
+  readonly isKey: (column: string) => string
   /**
    * The clause at the end of a query that locks its rows until the transaction ends, except rows that other
    * transactions have locked. Empty on SQLite, where transactions run one at a time.
@@ -42,6 +44,7 @@ export const sqlite: Dialect = {
   ids: jsonList,
   isOneOfTexts: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   texts: jsonList,
+  isKey: (column) => `${column} = ?`,
   lockFree: "",
   isOneOfKept: (column, query) => `${column} IN (${query})`,
   numbersIn: (column) => `json_each(${column})`,

@@ -4,9 +4,15 @@
  * `SqlClient` compiles each statement, opens a span and waits for the connection. On SQLite, this overhead takes three
  * times as long as the read itself (measured).
  */
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context } from "effect"
+import type { Effect } from "effect"
 import type { SqlError } from "effect/sql"
+
+/** A unique column's value, and the column's name in the result. */
+export interface Key {
+  readonly column: string
+  readonly value: number | string
+}
 
 export class ReadConnection extends Context.Service<
   ReadConnection,
@@ -18,15 +24,7 @@ export class ReadConnection extends Context.Service<
       statement: string,
       params: ReadonlyArray<unknown>
     ) => Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+    /** Like `rows`, for a statement whose only parameter is that of `Dialect.isKey`. */
+    readonly row: <A extends object>(statement: string, key: Key) => Effect.Effect<A | undefined, SqlError.SqlError>
   }
->()("@doorhook/sql/ReadConnection") {
-  /** Reads through `SqlClient`. Over a network, its overhead is small compared to the round trip. */
-  static readonly layerClient: Layer.Layer<ReadConnection, never, SqlClient.SqlClient> = Layer.effect(
-    ReadConnection,
-    Effect.map(SqlClient.SqlClient, (sql) =>
-      ReadConnection.of({
-        rows: <A extends object>(statement: string, params: ReadonlyArray<unknown>) => sql.unsafe<A>(statement, params)
-      })
-    )
-  )
-}
+>()("@doorhook/sql/ReadConnection") {}

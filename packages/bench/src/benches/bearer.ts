@@ -25,6 +25,9 @@ const grants = 400
 const bareProgram = fileURLToPath(new URL("../bare.ts", import.meta.url))
 
 interface Target extends Pick<ServerProcess, "pid" | "port"> {
+  /** The path of the integration, and the tokens that can read it. */
+  readonly path: string
+  readonly tokens: ReadonlyArray<string>
   readonly requests: ReadonlyArray<string>
   readonly answer: Answer
 }
@@ -48,7 +51,7 @@ const targetOf = async <Server extends ServerProcess>(
   const shown = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: authorization(tokens[0]) })
   const headers = Object.fromEntries([...shown.headers].filter(([header]) => !byNode.includes(header)))
   const requests = tokens.map((token) => requestText("GET", path, authorization(token)))
-  return { ...server, requests, answer: { headers, body: await shown.text() } }
+  return { ...server, path, tokens, requests, answer: { headers, body: await shown.text() } }
 }
 
 const startOurs = Effect.fnUntraced(function* (database: string) {
@@ -60,15 +63,15 @@ const startOurs = Effect.fnUntraced(function* (database: string) {
   })
 })
 
-const startFastify = Effect.gen(function* () {
-  const server = yield* startPeer("fastify", String(grants), yield* temporaryDatabase)
+const startFastify = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+  const server = yield* startPeer("fastify", ...args)
   const { path, tokens }: { readonly path: string; readonly tokens: ReadonlyArray<string> } = JSON.parse(server.line)
   return yield* Effect.promise(() => targetOf(server, path, tokens))
 })
 
-const startBare = Effect.fnUntraced(function* ({ answer, requests }: Target) {
-  const server = yield* startServer(bareProgram, JSON.stringify(answer))
-  return { ...server, requests, answer } satisfies Target
+const startBare = Effect.fnUntraced(function* (target: Target) {
+  const server = yield* startServer(bareProgram, JSON.stringify(target.answer))
+  return { ...target, ...server } satisfies Target
 })
 
 /** Returns header names, content type and body, without digits because dates and ports differ. */
@@ -122,16 +125,22 @@ const run = Effect.fnUntraced(function* (options: Options) {
     peer.push(answers.peer)
     process.stderr.write(`round ${round + 1}: ${tell(line, answers.ours)}; ${tell("peer", answers.peer)}\n`)
   }
+  const checkSame = (ours: Target, byHand: Target): void => {
+    if (formOf(byHand.answer) === formOf(ours.answer)) return
+    throw new Error(`answers differ: ${formOf(ours.answer)} ${formOf(byHand.answer)}`)
+  }
   for (let round = 0; round < rounds; round++) {
     const ours = yield* measure(Effect.flatMap(temporaryDatabase, startOurs), sizes)
     note(round, sqlite, { ours: ours.load, peer: (yield* measure(startBare(ours.target), sizes)).load })
-    const byHand = yield* measure(startFastify, sizes)
-    if (formOf(byHand.target.answer) !== formOf(ours.target.answer)) {
-      throw new Error(`answers differ: ${formOf(ours.target.answer)} ${formOf(byHand.target.answer)}`)
-    }
+    const byHand = yield* measure(startFastify("sqlite", String(grants), yield* temporaryDatabase), sizes)
+    checkSame(ours.target, byHand.target)
     note(round, fastify, { ours: ours.load, peer: byHand.load })
-    const other = yield* measure(Effect.flatMap(postgres.newDatabase, startOurs), sizes)
-    note(round, onPostgres, { ours: other.load, peer: (yield* measure(startBare(other.target), sizes)).load })
+    const database = yield* postgres.newDatabase
+    const other = yield* measure(startOurs(database), sizes)
+    const { path, tokens } = other.target
+    const onPg = yield* measure(startFastify("postgres", database, path, ...tokens), sizes)
+    checkSame(other.target, onPg.target)
+    note(round, onPostgres, { ours: other.load, peer: onPg.load })
   }
   return [findingOf(sqlite), findingOf(fastify), findingOf(onPostgres)]
 })
@@ -143,21 +152,26 @@ export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "authenticated reads of an integration per second, against bare node:http with the same bytes and a hand-written Fastify server",
+    "authenticated reads of an integration per second, against bare node:http with the same bytes and hand-written servers on Fastify",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same rate limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. The requests are sent as fast as possible over 32 keep-alive connections, with the tokens of 400 grants. The bare server returns the same headers and body without any lookup. The server on Fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same rate limit and the same response. On PostgreSQL, the server by hand reads the same tables with the same two statements over ten connections of `pg`, which doorhook has, too. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   notes:
     "An authenticated read costs 42 to 51 µs of processor time on SQLite, compared with 23 to 33 µs for the bare server and 65 to 85 µs for the hand-written one. On PostgreSQL it costs 230 to 400 µs, mostly for the driver and two round trips. The token is looked up at each request, and nothing is cached.",
   lines: {
-    [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },
+    [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.7 } },
     [`${name}/fastify`]: {
       ours,
       peer: "answers/s of a hand-written server on Fastify and node:sqlite",
       unit: "1/s",
-      goal: { is: "at least", ratio: 1.2 }
+      goal: { is: "at least", ratio: 1.5 }
     },
-    [`${name}/postgres`]: { ours: "answers/s, PostgreSQL", peer: bare, unit: "1/s", goal: null }
+    [`${name}/postgres`]: {
+      ours: "answers/s, PostgreSQL",
+      peer: "answers/s of a hand-written server on Fastify and pg, with the same statements",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 1 }
+    }
   },
   run
 }

@@ -1,5 +1,6 @@
 /**
- * Grants, codes and tokens in memory. A heap orders them by deletion time.
+ * Grants, codes and tokens in memory. A heap orders them by deletion time, except access tokens, which expire in the order
+ * of their numbers unless their lifetimes differ.
  */
 import { Effect, Layer } from "effect"
 import type { GrantId, UserId } from "../model/Ids.ts"
@@ -8,7 +9,7 @@ import { constantTimeEqualTexts } from "../ports/Crypto.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { codeReuseWindow, revokedRetention, rotatedRetention } from "../model/TokenValidity.ts"
+import { codeReuseWindow, purgeWindow, revokedRetention, rotatedRetention } from "../model/TokenValidity.ts"
 import type { Waiting } from "./DueHeap.ts"
 import { DueHeap } from "./DueHeap.ts"
 
@@ -35,11 +36,6 @@ interface StoredCode {
   readonly ending: Ending
 }
 
-interface StoredAccess {
-  readonly token: AccessToken
-  readonly ending: Ending
-}
-
 interface StoredRefresh {
   token: RefreshToken
   /** Null until the token is rotated. */
@@ -51,7 +47,7 @@ const refused = Effect.succeed(null)
 const make = Effect.sync(() => {
   const grants = new Map<GrantId, StoredGrant>()
   const codes = new Map<TokenHash, StoredCode>()
-  const accessTokens = new Map<number, StoredAccess>()
+  const accessTokens = new Map<number, AccessToken>()
   const refreshTokens = new Map<TokenHash, StoredRefresh>()
   const assertions = new Set<string>()
   const endings = new DueHeap<Ending>()
@@ -102,11 +98,13 @@ const make = Effect.sync(() => {
     (grant) => grant.codes,
     ({ code }) => code.grant_id
   )
-  const deleteAccess = deleteIn(
-    accessTokens,
-    (grant) => grant.access,
-    ({ token }) => token.grant_id
-  )
+  const deleteAccess = (seq: number): number => {
+    const token = accessTokens.get(seq)
+    if (token === undefined) return 0
+    accessTokens.delete(seq)
+    grants.get(token.grant_id)?.access.delete(seq)
+    return 1
+  }
   const deleteRefresh = deleteIn(
     refreshTokens,
     (grant) => grant.refresh,
@@ -155,19 +153,25 @@ const make = Effect.sync(() => {
       deleteAccess(oldest)
     }
     const seq = ++lastSeq
-    const ending = endAt(access.expires_at, () => {
-      const deleted = deleteAccess(seq)
-      if (grant.access.size + grant.codes.size + grant.refresh.size === 0 && grant.grant.revoked_at === null) {
-        grants.delete(grant.grant.id)
-      }
-      return deleted
-    })
-    accessTokens.set(seq, { token: { ...access, seq }, ending })
+    accessTokens.set(seq, { ...access, seq })
     grant.access.add(seq)
     if (refresh === null) return seq
     refreshTokens.set(refresh.hash, { token: refresh, ending: null })
     grant.refresh.add(refresh.hash)
     return seq
+  }
+
+  /** Deletes expired access tokens, and grants that have nothing left. Returns the number of tokens. */
+  const purgeAccess = (now: number, limit: number): number => {
+    const oldest = accessTokens.values().take(purgeWindow)
+    const expired = oldest.filter((token) => token.expires_at < now).take(limit)
+    let purged = 0
+    for (const { grant_id, seq } of [...expired]) {
+      purged += deleteAccess(seq)
+      const left = aliveGrant(grant_id)
+      if (left !== null && left.access.size + left.codes.size + left.refresh.size === 0) grants.delete(grant_id)
+    }
+    return purged
   }
 
   return TokenStore.of({
@@ -232,7 +236,7 @@ const make = Effect.sync(() => {
       }),
 
     findAccessToken: ({ seq }) =>
-      Effect.succeed(withGrant(accessTokens.get(seq)?.token, (token, grant) => ({ token, grant }))),
+      Effect.succeed(withGrant(accessTokens.get(seq), (token, grant) => ({ token, grant }))),
 
     findRefreshToken: (hash) =>
       Effect.succeed(withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
@@ -290,13 +294,13 @@ const make = Effect.sync(() => {
 
     revokeAccessToken: ({ hash, seq }) =>
       Effect.sync(() => {
-        const stored = accessTokens.get(seq)
-        if (stored !== undefined && constantTimeEqualTexts(stored.token.hash, hash)) deleteAccess(stored.token.seq)
+        const token = accessTokens.get(seq)
+        if (token !== undefined && constantTimeEqualTexts(token.hash, hash)) deleteAccess(seq)
       }),
 
     purgeExpired: (now, limit) =>
       Effect.sync(() => {
-        let purged = 0
+        let purged = purgeAccess(now, limit)
         while (purged < limit) {
           const { first } = endings
           if (first === undefined || (first.standing.due_at ?? now) >= now) break

@@ -25,6 +25,12 @@ export const rotatedRetention = 90 * 24 * 3_600_000
 /** How long a revoked grant is remembered, in milliseconds, so that its client can be informed of the revocation. */
 export const revokedRetention = 24 * 3_600_000
 
+/**
+ * Number of oldest access tokens that a purge considers. Tokens are in order of age. Lifetimes that differ, or a wrong
+ * clock, delay the purge of some.
+ */
+export const purgeWindow = 2_000
+
 /** A stored token of either kind with its grant. */
 export type StoredToken =
   | { readonly kind: "access"; readonly token: AccessToken; readonly grant: Grant }

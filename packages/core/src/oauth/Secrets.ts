@@ -8,13 +8,12 @@ import { Brand, Effect, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
 import type { PresentedAccessToken, TokenHash } from "../model/Token.ts"
 import type { Crypto } from "../ports/Crypto.ts"
-import { constantTimeEquals, constantTimeEqualTexts } from "../ports/Crypto.ts"
+import { constantTimeEqualTexts } from "../ports/Crypto.ts"
 
 export const prefixes = { refresh: "dh_rt_", code: "dh_ac_", client: "dh_cs_" } as const
 const accessPrefix = "dh_at_"
 
 const randomLength = 32
-const encoder = new TextEncoder()
 const tokenHash = Brand.nominal<TokenHash>()
 
 /** Returns the text of an access token: a number to find the token, and a random part that proves possession. */
@@ -49,24 +48,22 @@ export interface Secrets {
 export const sameHash = (a: TokenHash, b: TokenHash): boolean => constantTimeEqualTexts(a, b)
 
 export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
-  const digests = new WeakMap<Redacted.Redacted<string>, Uint8Array>()
-  const digestOf = (text: string) => crypto.sha256(encoder.encode(text))
+  const hashes = new WeakMap<Redacted.Redacted<string>, TokenHash>()
 
-  const digestOfSecret = (secret: Redacted.Redacted<string>): Effect.Effect<Uint8Array> => {
-    const known = digests.get(secret)
+  const hashOf = (secret: string): Effect.Effect<TokenHash> => Effect.mapEager(crypto.sha256Text(secret), tokenHash)
+
+  const hashOfSecret = (secret: Redacted.Redacted<string>): Effect.Effect<TokenHash> => {
+    const known = hashes.get(secret)
     if (known !== undefined) return Effect.succeed(known)
-    return Effect.mapEager(digestOf(Redacted.value(secret)), (digest) => {
-      digests.set(secret, digest)
-      return digest
+    return Effect.mapEager(hashOf(Redacted.value(secret)), (hash) => {
+      hashes.set(secret, hash)
+      return hash
     })
   }
 
-  const compare = (expected: Effect.Effect<Uint8Array>, given: string): Effect.Effect<boolean> =>
-    Effect.flatMapEager(expected, (digest) =>
-      Effect.mapEager(digestOf(given), (other) => constantTimeEquals(digest, other))
-    )
-
-  const hashOf = (secret: string): Effect.Effect<TokenHash> => Effect.mapEager(crypto.sha256Text(secret), tokenHash)
+  /** Compares hashes, so that the time reveals nothing about the texts. */
+  const compare = (expected: Effect.Effect<TokenHash>, given: string): Effect.Effect<boolean> =>
+    Effect.flatMapEager(expected, (hash) => Effect.mapEager(hashOf(given), (other) => sameHash(hash, other)))
 
   const generate = (prefix: string): Effect.Effect<Generated> => {
     const value = prefix + Base64Url.encode(crypto.randomBytes(randomLength))
@@ -84,7 +81,7 @@ export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
       return Effect.mapEager(hashOf(random), (hash) => ({ seq, hash }))
     },
     generateId: (prefix) => prefix + Base64Url.encode(crypto.randomBytes(16)),
-    equals: (a, b) => compare(digestOf(a), b),
-    isValueOf: (secret, given) => compare(digestOfSecret(secret), given)
+    equals: (a, b) => compare(hashOf(a), b),
+    isValueOf: (secret, given) => compare(hashOfSecret(secret), given)
   }
 }

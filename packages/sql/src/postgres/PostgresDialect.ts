@@ -56,6 +56,8 @@ export const postgres: Dialect = {
   ids: int8s,
   isOneOfTexts: (column) => `${column} = ANY(?)`,
   texts,
+  // A list, because one statement looks up what several requests need (`SharedReads`).
+  isKey: (column) => `${column} = ANY(?)`,
   lockFree: "FOR UPDATE SKIP LOCKED",
   // The array is evaluated before the search for rows. With a plain subquery, PostgreSQL might scan the whole table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,

@@ -8,7 +8,6 @@ import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlStateOf } from "../StoreFailure.ts"
-import { ReadConnection } from "../ReadConnection.ts"
 import { failAs } from "../StoreFailure.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
@@ -16,6 +15,7 @@ import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresDeliveryStore from "./PostgresDeliveryStore.ts"
 import { postgres } from "./PostgresDialect.ts"
 import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
+import * as SharedReads from "./SharedReads.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
   /**
@@ -98,7 +98,7 @@ export const layer = (
     tokenWrites: PostgresTokenWrites.layer,
     matchesFor
   }).pipe(
-    Layer.provide(ReadConnection.layerClient),
+    Layer.provide(SharedReads.layer),
     Layer.merge(Layer.effect(StoreHealth, health)),
     Layer.merge(
       Layer.effect(

@@ -27,6 +27,7 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { resolve } from "node:path"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import type { Key } from "../ReadConnection.ts"
 import { ReadConnection } from "../ReadConnection.ts"
 import type { Durably } from "./LogSync.ts"
 import {
@@ -212,16 +213,19 @@ const makeReads = (
       return null
     }
   }
+  const rows: ReadConnection["Service"]["rows"] = (statement, params) => {
+    const isTraced = (Fiber.getCurrent()?.getRef(Tracer.Tracer) ?? tracer) !== Tracer.nativeTracer
+    if ((snapshots === null && db.isTransaction) || isTraced) return client.unsafe(statement, params)
+    const error = refusal(true)
+    if (error !== null) return Effect.fail(error)
+    const found = direct(statement, params)
+    if (found !== null) return Effect.succeed(found)
+    return db.isTransaction ? client.unsafe(statement, params) : connection.execute(statement, params, undefined)
+  }
   return ReadConnection.of({
-    rows: (statement, params) => {
-      const isTraced = (Fiber.getCurrent()?.getRef(Tracer.Tracer) ?? tracer) !== Tracer.nativeTracer
-      if ((snapshots === null && db.isTransaction) || isTraced) return client.unsafe(statement, params)
-      const error = refusal(true)
-      if (error !== null) return Effect.fail(error)
-      const rows = direct(statement, params)
-      if (rows !== null) return Effect.succeed(rows)
-      return db.isTransaction ? client.unsafe(statement, params) : connection.execute(statement, params, undefined)
-    }
+    rows,
+    row: <A extends object>(statement: string, { value }: Key) =>
+      Effect.mapEager(rows<A>(statement, [value]), ([row]) => row)
   })
 }
 

@@ -8,12 +8,12 @@ import { integrationColumns } from "../IntegrationRows.ts"
 const columns = integrationColumns.join(", ")
 const values = integrationColumns.map(() => "?").join(", ")
 
-export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect) => ({
+export const integrationStatements = ({ isKey, isOneOfIds, tellChange, text }: Dialect) => ({
   /** Returns the new id. */
   insert: text(`INSERT INTO integrations (${columns}) VALUES (${values}) RETURNING id`),
 
   /** Cost: one search by id. */
-  byId: text(`SELECT id, ${columns} FROM integrations WHERE id = ?`),
+  byId: text(`SELECT id, ${columns} FROM integrations WHERE ${isKey("id")}`),
 
   /** The columns that a deletion reads. Cost: one search by id. */
   locate: text(`SELECT id, scope_type, scope_id, created_by_client, version FROM integrations WHERE id = ?`),

@@ -2,19 +2,17 @@
  * Statements on grants, codes and tokens. The cost of each is one search by primary key in each of its tables, unless
  * its comment says otherwise.
  */
+import { TokenValidity } from "@doorhook/core"
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"
 
 /** Maximum number of access tokens that one refresh deletes. Matters only after the limit per grant was lowered. */
 const maxEnded = 500
 
-/** Number of oldest access tokens that a purge considers. Tokens are in order of age, unless a clock was wrong. */
-const maxLookedAt = 2_000
-
 const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.resource, t.created_at, t.expires_at, t.retires, ${grantColumns}
   FROM access_tokens AS t JOIN grants AS g ON g.id = t.grant_id`
 
-export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: Dialect) => ({
+export const tokenStatements = ({ isKey, isOneOfKept, isOneOfTexts, lockFree, text }: Dialect) => ({
   insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, resource, created_at, revoked_at)
   VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
@@ -46,11 +44,11 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
     c.redirect_uri_given, c.code_challenge, c.expires_at, c.used_at, ${grantColumns}
   FROM codes AS c JOIN grants AS g ON g.id = c.grant_id WHERE c.hash = ?`),
 
-  accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
+  accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE ${isKey("t.seq")}`),
 
   refreshTokenWithGrant:
     text(`SELECT t.hash, t.grant_id, t.created_at, t.used_at, t.rotated_at, t.retired_at, ${grantColumns}
-  FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
+  FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE ${isKey("t.hash")}`),
 
   /** Redeems a code. Only the first caller gets a row. */
   useCode: text(`UPDATE codes SET used_at = ? WHERE hash = ? AND used_at IS NULL
@@ -109,7 +107,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   /** Cost: the start of the table, because tokens expire in the order of their numbers. */
   purgeAccessTokens: text(`DELETE FROM access_tokens WHERE seq IN (SELECT t.seq FROM access_tokens AS t
-  WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${maxLookedAt}) AS first)
+  WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${TokenValidity.purgeWindow}) AS first)
     AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING grant_id`),
 
   /** Cost: the start of the index on expiry times, then one search by key per row. */

@@ -141,7 +141,7 @@ const make = Effect.fnUntraced(function* (
 
     find: (id) =>
       asFind(
-        Effect.flatMapEager(reads.rows<IntegrationRow>(statements.byId, [id]), ([row]) =>
+        Effect.flatMapEager(reads.row<IntegrationRow>(statements.byId, { column: "id", value: id }), (row) =>
           row === undefined ? none : reader.read(row)
         )
       ),
@@ -201,7 +201,7 @@ const make = Effect.fnUntraced(function* (
     }, failAs("IntegrationStore.listAll")),
 
     findWithHealth: Effect.fnUntraced(function* (id) {
-      const [row] = yield* sql.unsafe<IntegrationRow>(statements.byId, [id])
+      const row = yield* reads.row<IntegrationRow>(statements.byId, { column: "id", value: id })
       return row === undefined ? null : yield* surveyed(row)
     }, failAs("IntegrationStore.findWithHealth"))
   })

@@ -55,12 +55,12 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     }, failAs("TokenStore.findCode")),
 
     findAccessToken: ({ seq }) =>
-      Effect.flatMapEager(reads.rows<Row>(statements.accessTokenWithGrant, [seq]), ([row]) =>
+      Effect.flatMapEager(reads.row<Row>(statements.accessTokenWithGrant, { column: "seq", value: seq }), (row) =>
         row === undefined ? none : decodeAccessToken(row)
       ).pipe(failAs("TokenStore.findAccessToken")),
 
     findRefreshToken: (hash) =>
-      Effect.flatMapEager(reads.rows<Row>(statements.refreshTokenWithGrant, [hash]), ([row]) =>
+      Effect.flatMapEager(reads.row<Row>(statements.refreshTokenWithGrant, { column: "hash", value: hash }), (row) =>
         row === undefined ? none : decodeRefreshToken(row)
       ).pipe(failAs("TokenStore.findRefreshToken")),
 
