@@ -166,7 +166,7 @@ const make = Effect.sync(() => {
     const oldest = accessTokens.values().take(purgeWindow)
     const expired = oldest.filter((token) => token.expires_at < now).take(limit)
     let purged = 0
-    for (const { grant_id, seq } of [...expired]) {
+    for (const { grant_id, seq } of expired) {
       purged += deleteAccess(seq)
       const left = aliveGrant(grant_id)
       if (left !== null && left.access.size + left.codes.size + left.refresh.size === 0) grants.delete(grant_id)

@@ -2,7 +2,8 @@
  * Reads for HTTP requests over PostgreSQL. Requests that arrive together need rows of the same tables, so one statement
  * reads them all. The round trip and its overhead cost several times as much as a row.
  */
-import { Effect, Exit, Fiber, Layer, Predicate, Tracer } from "effect"
+import type { Fiber } from "effect"
+import { Effect, Exit, Layer, Predicate, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import type { Key } from "../ReadConnection.ts"

@@ -198,8 +198,9 @@ export const alreadyDurable: Durably = { statement: (operation) => operation, tr
  * (sqlite.org/lang_corefunc.html#total_changes).
  */
 export const makeCountChanges = (db: DatabaseSync): (() => number) => {
-  const changes = db.prepare("SELECT total_changes() AS count")
-  return () => Number(changes.get()?.["count"])
+  const changes = db.prepare("SELECT total_changes()")
+  changes.setReturnArrays(true)
+  return () => Number(changes.get()?.[0])
 }
 
 /** Makes operations durable. Concurrent changes can make a statement wait unnecessarily. */
