@@ -209,7 +209,7 @@ describe("effects are counted", () => {
     Effect.gen(function* () {
       const file = join(folder, "effects-whole.log")
       const target = yield* logging(file, false)
-      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "60s")
+      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "5m")
       const whole = yield* probed(`grep -cw "done $EVENT_ID" ${file}`)
       assert.deepStrictEqual([...idsWith(whole.report, "PASS")], ["R-NEW-01"], whole.output)
       const alike = yield* probed(`grep -c "done $EVENT_ID" ${file}`)
@@ -237,7 +237,7 @@ describe("effects are counted", () => {
         answer(response, 200)
       })
       const probe = `log:${file}:^done (\\S+)$`
-      const { exitCode, output } = yield* counting(target.url, "R-LOS-01", probe, "--max-time", "60s")
+      const { exitCode, output } = yield* counting(target.url, "R-LOS-01", probe, "--max-time", "5m")
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, lost)
     })
@@ -284,7 +284,7 @@ describe("effects are counted", () => {
         (id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }),
         (_type, _id, webhookId) => webhookId
       )
-      const probed = (probe: string) => counting(target.url, "R-FWD-01", `exec:${probe}`, "--max-time", "60s")
+      const probed = (probe: string) => counting(target.url, "R-FWD-01", `exec:${probe}`, "--max-time", "5m")
       // Fails like a database query for an id that is not a number.
       const { output, report } = yield* probed(
         `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`
