@@ -3,6 +3,7 @@
  */
 // model: data types
 export * as AgreedSettings from "./model/AgreedSettings.ts"
+export * as BuildingMoves from "./model/BuildingMoves.ts"
 export * from "./model/Client.ts"
 export * from "./model/NamedFile.ts"
 export * from "./model/Delivery.ts"

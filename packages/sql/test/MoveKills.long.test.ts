@@ -1,9 +1,10 @@
 /**
- * A move that is killed at 50 random moments, in both directions.
+ * Moves that are killed: one of everything at 50 random moments, and one of buildings at 80.
  */
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
+import { surviveCellKills, ways } from "./Cells.ts"
 import { surviveKills } from "./MoveKills.ts"
 
 /** Number of kills in each move. */
@@ -15,4 +16,11 @@ await describeOnPostgres("a move that is killed at random moments", (server) => 
       it.live(`loses nothing: ${direction}, ${round}`, () =>
         Effect.scoped(surviveKills(server, direction, kills, Math.random))
       )
+})
+
+await describeOnPostgres("a move of buildings that is killed at random moments", (server) => {
+  for (let round = 1; round <= 4; round++)
+    it.live.each(ways)(`loses nothing, and no building is alive in both: %s to %s, ${round}`, (way) =>
+      Effect.scoped(surviveCellKills(server, way, kills))
+    )
 })

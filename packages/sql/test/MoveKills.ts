@@ -42,7 +42,7 @@ export const changesOf = (round: number): ReadonlyArray<string> => [
   `INSERT INTO idempotency_keys VALUES ('k${round}', 'f', '[]', 1, 2)`
 ]
 
-const change = (database: string, statements: ReadonlyArray<string>): Effect.Effect<void> =>
+export const change = (database: string, statements: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.promise(async () => {
     if (!database.startsWith("postgres")) {
       const file = openDatabase(database, {})
@@ -66,8 +66,16 @@ const Ended = Schema.fromJsonString(
 )
 
 /** Runs a move in a process. Returns null if it was killed. */
-const runMove = Effect.fnUntraced(function* (from: string, to: string, killAt: number) {
-  const { finished } = yield* startNode(["--conditions=source", "--no-warnings", program, from, to, String(killAt)])
+export const runMove = Effect.fnUntraced(function* (from: string, to: string, killAt: number, buildings = "all") {
+  const { finished } = yield* startNode([
+    "--conditions=source",
+    "--no-warnings",
+    program,
+    from,
+    to,
+    String(killAt),
+    buildings
+  ])
   const { code, stderr, stdout } = yield* Effect.promise(() => finished)
   if (code === null) return null
   assert.strictEqual(code, 0, stderr)

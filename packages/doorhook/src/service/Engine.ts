@@ -6,6 +6,7 @@ import {
   AuthorizationServer,
   AuthorizationSettings,
   apiPath,
+  BuildingMoves,
   Clients,
   ClockWatch,
   Deliveries,
@@ -26,6 +27,7 @@ import {
   Publisher,
   ResourceTypeAliases,
   ResourceTypes,
+  runForever,
   serviceKeyLayer,
   ServiceUrl,
   SettingStore,
@@ -56,6 +58,7 @@ import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliase
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Spans.ts"
 import * as Agreement from "./Agreement.ts"
+import { defaultDatabase, isPostgres } from "./Database.ts"
 import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
@@ -88,9 +91,30 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(NotificationWebhook.layer),
     Layer.provideMerge(Agreement.layer(config)),
     Layer.provideMerge(serviceUrlLayer(config)),
+    Layer.provideMerge(absenceLayer(config)),
     Layer.provideMerge(ports)
   )
 }
+
+/** Time between two looks at the moves of buildings. A move waits three times as long. */
+const movesEvery = "1 second"
+
+/** Provides which buildings other databases serve. Buildings can leave a PostgreSQL database while it is in use. */
+const absenceLayer = ({ database = defaultDatabase }: EngineConfig) =>
+  Layer.effect(
+    BuildingMoves.Absence,
+    Effect.gen(function* () {
+      const store = yield* SettingStore
+      let moves = BuildingMoves.decodeMoves(yield* store.find(BuildingMoves.movesName)) ?? []
+      const look = Effect.matchEffect(store.find(BuildingMoves.movesName), {
+        onFailure: (error) => Effect.logDebug(`Can't read the moves of buildings: ${error.message}`),
+        onSuccess: (text) => Effect.sync(() => (moves = BuildingMoves.decodeMoves(text) ?? moves))
+      })
+      const step = Effect.andThen(Effect.sleep(movesEvery), look)
+      if (isPostgres(database)) yield* Effect.forkScoped(runForever("Reading the moves of buildings", step))
+      return (scope) => (moves.length === 0 ? null : BuildingMoves.absenceOf(moves, scope))
+    })
+  )
 
 /** Name of the stored public URL. */
 const urlName = "public_url"

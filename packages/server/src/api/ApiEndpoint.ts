@@ -2,9 +2,17 @@
  * Common parts of all `/v4` operations: access tokens and their scope, the rate limit, media types, and the format of
  * failures.
  */
-import { apiPath, AuthorizationServer, makeMinuteCounter, mcpPath, minuteWindow, publicScope } from "@doorhook/core"
+import {
+  apiPath,
+  AuthorizationServer,
+  BuildingMoves,
+  makeMinuteCounter,
+  mcpPath,
+  minuteWindow,
+  publicScope
+} from "@doorhook/core"
 import type { OwnApi, Principal } from "@doorhook/core"
-import { Clock, Context, Effect, Exit } from "effect"
+import { Clock, Context, Effect, Exit, Option } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
@@ -16,6 +24,7 @@ import type { QueryParameters } from "../http/Query.ts"
 import { parseQuery } from "../http/Query.ts"
 import type { Answer, Face, Method, Params, Pieces, Route } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
+import { scopeIn, scopeKinds } from "./ScopePaths.ts"
 
 type Headers = Readonly<Record<string, string>>
 
@@ -135,6 +144,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
     const authorization = yield* AuthorizationServer
     const publicUrl = yield* PublicUrl
     const { plainJson, requestsPerMinute } = yield* ApiSettings
+    const absence = yield* BuildingMoves.Absence
     const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
     const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
@@ -179,6 +189,19 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         })
       )
 
+    /**
+     * The refusal of a request about a building or tenant that another database serves (RFC 9110 section 15.5.20); null for
+     * any other.
+     */
+    const refusalOf = (params: Params): RequestFailure | null => {
+      const kind = scopeKinds.find(({ parameter }) => parameter in params)
+      const scope = kind === undefined ? null : Option.getOrNull(Exit.getSuccess(scopeIn(kind, params)))
+      const move = scope === null ? null : absence(scope)
+      if (scope === null || move === null) return null
+      const detail = BuildingMoves.absenceText(scope, move)
+      return failure(421, { code: "misdirected", title: "Served elsewhere", detail })
+    }
+
     const answerWith =
       (mediaType: MediaType.ApiMediaType) =>
       ({ document, headers, status }: Reply): Answer =>
@@ -207,6 +230,8 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
         crossOrigin: true,
         handle: (x, params) =>
           Effect.flatMapEager(admit(x, apiPath), (caller) => {
+            const refusal = refusalOf(params)
+            if (refusal !== null) return Exit.fail(refusal)
             if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
               const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
                 stream({ caller, query, params, x, again: Effect.suspend(() => identify(x, apiPath)) })

@@ -5,7 +5,7 @@
  * memory. All streams at the same position of a feed share one read. An idle stream is a suspended fiber; one timer
  * serves them all.
  */
-import { FeedHub, Feeds, storeTime } from "@doorhook/core"
+import { BuildingMoves, FeedHub, Feeds, storeTime } from "@doorhook/core"
 import type {
   Feed,
   FeedCursor,
@@ -125,6 +125,7 @@ interface Parts {
   readonly hub: FeedHub["Service"]
   readonly settings: ApiSettingsShape
   readonly now: () => number
+  readonly absence: typeof BuildingMoves.Absence.Service
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
@@ -161,12 +162,16 @@ class LiveStream implements Pieces {
 
   /** Continues if a line or a check is due. */
   tick(): void {
-    if (this.#resume !== null && (this.#isHeartbeatDue() || this.#isCheckDue() || this.#version === -1)) this.wake()
+    if (
+      this.#resume !== null &&
+      (this.#isElsewhere() || this.#isHeartbeatDue() || this.#isCheckDue() || this.#version === -1)
+    )
+      this.wake()
   }
 
   #step(): Effect.Effect<string | null, KnownError> {
     if (this.#isOver) return Exit.succeed(null)
-    if (this.#parts.hub.isClosed()) return this.#end("shutdown")
+    if (this.#parts.hub.isClosed() || this.#isElsewhere()) return this.#end("shutdown")
     if (!this.#isBegun) return this.#begin()
     if (this.#isCheckDue()) return this.#check()
     if (this.#version !== this.#channel.version) return this.#read()
@@ -200,6 +205,11 @@ class LiveStream implements Pieces {
 
   #isHeartbeatDue(): boolean {
     return performance.now() - this.#sentAt >= this.#parts.settings.streamHeartbeat
+  }
+
+  /** Whether another database serves the scope now. The client finds it when it connects again. */
+  #isElsewhere(): boolean {
+    return this.#parts.absence(this.#request.feed.scope) !== null
   }
 
   #isExpired(): boolean {
@@ -280,6 +290,7 @@ export class FeedStreams {
       hub: yield* FeedHub,
       settings: yield* ApiSettings,
       now: yield* storeTime,
+      absence: yield* BuildingMoves.Absence,
       fork: Effect.runForkWith(context)
     })
   })

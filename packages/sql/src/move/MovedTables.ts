@@ -2,6 +2,7 @@
  * The rows that a move copies from one database to another, independent of how each database stores them. Indexes, counts
  * and lists that follow from these rows are made again by the target.
  */
+import type { BuildingMoves } from "@doorhook/core"
 
 /** `answer`: text of a receiver, which PostgreSQL stores in another form if it contains NUL. */
 type ColumnType = "integer" | "text" | "answer"
@@ -176,6 +177,87 @@ export const movedTables = [
   table("settings", "name", { name: text, value: text })
 ] as const satisfies ReadonlyArray<MovedTable>
 
+const named = (...names: ReadonlyArray<string>): ReadonlyArray<MovedTable> =>
+  movedTables.filter(({ name }) => names.includes(name))
+
+const [events, deliveries, attempts] = [movedTables[7], movedTables[8], movedTables[9]]
+
+/**
+ * What a move of buildings copies while both databases are in use: what can't be sent any more. Of the deliveries only
+ * those that are over.
+ */
+export const historyTables = [events, deliveries, attempts] as const
+
+/**
+ * What makes buildings alive in a database: their integrations and deliveries that are not over. A cancellation comes
+ * before the deliveries that it covers.
+ */
+export const arrivingTables: ReadonlyArray<MovedTable> = [
+  ...named("integrations", "purged", "cancellations", "notices"),
+  { ...deliveries, name: "open_deliveries" }
+]
+
+/** What belongs to no building. A move of buildings adds the rows that the target lacks. */
+export const sharedTables = named(
+  "clients",
+  "grants",
+  "codes",
+  "access_tokens",
+  "refresh_tokens",
+  "assertions",
+  "idempotency_keys"
+)
+
+/** The rows of a move of buildings, in a database that has others. */
+export interface Share extends BuildingMoves.Selection {
+  /**
+   * In the target, the number from which it numbers its own rows: rows below whose event is missing were copied, too, and
+   * their event was not yet. Null in the source.
+   */
+  readonly copyBelow: number | null
+  /** Ids of the integrations, also of deleted ones with deliveries that are not over. */
+  readonly integrations: ReadonlyArray<number>
+}
+
+/** SQL: whether an id is in ranges. */
+export const isIn = (column: string, ranges: ReadonlyArray<BuildingMoves.Range>): string =>
+  ranges.length === 0
+    ? "FALSE"
+    : `EXISTS (SELECT 1 FROM (VALUES ${ranges.map(([first, last]) => `(${first}, ${last})`).join(", ")}) AS r
+        WHERE ${column} BETWEEN r.column1 AND r.column2)`
+
+const isOneOf = (column: string, ids: ReadonlyArray<number>): string =>
+  ids.length === 0 ? "FALSE" : `${column} IN (${ids.join(", ")})`
+
+/** SQL: whether a row of a table without deliveries belongs to a share. `key`: the name of the table's key. */
+export const belongs = ({ name }: MovedTable, key: string, { buildings, integrations, tenants }: Share): string => {
+  const ofScope = (type: string, id: string): string =>
+    `(${type} = 'building' AND ${isIn(id, buildings)}) OR (${type} = 'tenant' AND ${isIn(id, tenants)})`
+  switch (name) {
+    case "events":
+      return isIn("building_id", buildings)
+    case "integrations":
+      return `(${ofScope("scope_type", "scope_id")})`
+    case "purged":
+      return `(${ofScope("source_type", "source_id")} OR (source_type = 'integration' AND ${isOneOf("source_id", integrations)}))`
+    case "cancellations":
+      return isOneOf(key, integrations)
+    case "notices":
+      return isOneOf("integration_id", integrations)
+    default:
+      return "TRUE"
+  }
+}
+
+/** A tenant of events, or of integrations that no event names. */
+export interface FoundTenant {
+  readonly tenant: number
+  /** Number of its events in the buildings of a share, and in others. */
+  readonly inside: number
+  readonly outside: number
+  readonly isBound: boolean
+}
+
 /** A key of a table. */
 export type Key = number | string
 
@@ -205,7 +287,12 @@ export interface Numbers {
  * must not be used any more. doorhook starts on neither. They are not copied.
  */
 export const marks = { source: "moved_to", target: "moving_from" } as const
-export type Mark = (typeof marks)[keyof typeof marks]
+
+/** Name of the setting that holds the number from which a database numbers its rows. */
+export const firstIdName = "first_id"
+
+/** Settings that moves read and write. */
+export type Mark = (typeof marks)[keyof typeof marks] | typeof firstIdName | typeof BuildingMoves.movesName
 
 /**
  * Settings that belong to a database and not to what it contains: the marks, and the switches of its server. As a list in

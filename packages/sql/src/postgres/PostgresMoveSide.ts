@@ -1,6 +1,7 @@
 /**
  * A PostgreSQL database as the source or the target of a move.
  */
+import { BuildingMoves } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { Redacted } from "effect"
 import { Effect, Struct } from "effect"
@@ -8,15 +9,16 @@ import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import type { Key, KeyRange, Mark, MovedTable, Numbers, Part } from "../move/MovedTables.ts"
-import { keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
-import type { MoveSide } from "../move/Move.ts"
+import type { BuildingSide } from "../move/BuildingMove.ts"
+import type { FoundTenant, Key, KeyRange, Mark, MovedTable, Numbers, Part, Share } from "../move/MovedTables.ts"
+import { belongs, firstIdName, isIn, keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { sqlStateOf } from "../StoreFailure.ts"
 import { connect, linkTo, nameOf, schema } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
 import { findRoute } from "./Route.ts"
+import { running } from "./Switches.ts"
 
 /** Settings of statements that read whole tables. */
 const wholeTables = "SELECT set_config('enable_seqscan', 'on', true), set_config('enable_hashjoin', 'on', true)"
@@ -39,29 +41,78 @@ const session = {
 
 const connections = 6
 
+/** Time in which all processes notice a change of the moves of buildings, which they read every second. */
+const noticeTime = "3 seconds"
+
 const open = "state IN ('pending', 'retrying')"
 const endedColumns = `attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt`
+
+/** Deliveries that wait, in the form they are copied in. A leased delivery waits, as after the release of its lease. */
+const waiting = (table: string): string => `SELECT id, integration_id AS integration, event_id,
+    CASE WHEN state <> 'delivering' THEN state WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END AS state,
+    NULL AS reason, lane, attempts, early, least(resend, 1) AS resend, due_at, NULL::bigint AS attempt_started_at,
+    NULL::bigint AS attempt_duration_ms, NULL AS attempt_outcome, NULL::integer AS attempt_status,
+    NULL AS attempt_detail, NULL AS attempt_excerpt FROM ${table}`
+
+const over = `SELECT id, integration_id AS integration, event_id, state, reason, lane, attempts, early, 0 AS resend,
+    NULL::bigint AS due_at, ${endedColumns} FROM deliveries`
+
+/** Reads deliveries with their events. A delivery whose event is missing loses its reference. */
+const deliveriesIn = (parts: ReadonlyArray<string>, condition = "TRUE"): string =>
+  `(SELECT d.id, d.integration, e.id AS event_id, coalesce(e.created_at, 0) AS created_at, d.state, d.reason,
+      d.lane, d.attempts, d.early, d.resend, d.due_at, ${endedColumns}
+    FROM (${parts.join(" UNION ALL ")}) AS d LEFT JOIN events AS e ON e.id = d.event_id WHERE ${condition}) AS deliveries`
 
 /** Tables whose rows are stored in another form than they are copied in. */
 const stored: Readonly<Record<string, string>> = {
   codes: `(SELECT hash, grant_id, client_id, redirect_uri, redirect_uri_given::int, code_challenge, expires_at, used_at
     FROM codes) AS codes`,
-  // A leased delivery waits, as after the release of its lease. A delivery whose event is missing loses its reference.
-  deliveries: `(SELECT d.id, d.integration, e.id AS event_id, coalesce(e.created_at, 0) AS created_at, d.state, d.reason,
-      d.lane, d.attempts, d.early, d.resend, d.due_at, ${endedColumns} FROM (
-        SELECT id, integration_id AS integration, event_id, CASE WHEN state <> 'delivering' THEN state
-            WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END AS state,
-          NULL AS reason, lane, attempts, early, least(resend, 1) AS resend, due_at, NULL::bigint AS attempt_started_at,
-          NULL::bigint AS attempt_duration_ms, NULL AS attempt_outcome, NULL::integer AS attempt_status,
-          NULL AS attempt_detail, NULL AS attempt_excerpt FROM queue
-        UNION ALL SELECT id, integration_id, event_id, state, reason, lane, attempts, early, 0, NULL, ${endedColumns}
-        FROM deliveries
-      ) AS d LEFT JOIN events AS e ON e.id = d.event_id) AS deliveries`,
+  deliveries: deliveriesIn([waiting("queue"), over]),
   cancellations: `(SELECT integration_id AS integration, last_id AS last_delivery, reason FROM endings) AS endings`,
   settings: `(SELECT name, value FROM settings WHERE name NOT IN (${keptSettings})) AS settings`
 }
 
+// Rows of a share: buildings that move to or from a database with others.
+
+/** Holds the deliveries of buildings that leave, where no worker finds them. */
+const leaving = `CREATE TABLE IF NOT EXISTS leaving (LIKE queue INCLUDING DEFAULTS, PRIMARY KEY (id))`
+
+/** Whether a delivery is of a building of a share. In a target, one that was copied counts before its event is there. */
+const isOfShare = ({ buildings, copyBelow }: Share, delivery: string): string => {
+  const event = `SELECT 1 FROM events AS o WHERE o.id = ${delivery}.event_id AND`
+  const isInside = isIn("o.building_id", buildings)
+  return copyBelow === null
+    ? `EXISTS (${event} ${isInside})`
+    : `(${delivery}.id < ${copyBelow} AND NOT EXISTS (${event} NOT ${isInside}))`
+}
+
+const anyDelivery = ["queue", "leaving", "deliveries"]
+  .map((name) => `SELECT id, event_id FROM ${name}`)
+  .join(" UNION ALL ")
+
+const attemptIsOfShare = ({ buildings, copyBelow }: Share): string => {
+  const event = `SELECT 1 FROM (${anyDelivery}) AS d JOIN events AS o ON o.id = d.event_id WHERE d.id = delivery_id AND`
+  const isInside = isIn("o.building_id", buildings)
+  return copyBelow === null
+    ? `EXISTS (${event} ${isInside})`
+    : `(delivery_id < ${copyBelow} AND NOT EXISTS (${event} NOT ${isInside}))`
+}
+
+/** The rows of a table that are copied, all or those of a share. */
+const rowsOf = (table: MovedTable, share: Share | null): string => {
+  const all = stored[table.name] ?? table.name
+  if (share === null) return all
+  if (table.name === "deliveries") return deliveriesIn([over], isOfShare(share, "d"))
+  if (table.name === "open_deliveries")
+    return deliveriesIn([waiting("queue"), waiting("leaving")], isOfShare(share, "d"))
+  const condition = table.name === "attempts" ? attemptIsOfShare(share) : belongs(table, table.key, share)
+  return condition === "TRUE" ? all : `(SELECT * FROM ${all} WHERE ${condition}) AS ${table.name}`
+}
+
 const referenced = `coalesce(event_id, 'evt_${"0".repeat(20)}')`
+
+const intoQueue = `INSERT INTO queue (id, integration_id, event_id, created_at, state, lane, attempts, early, resend, due_at)
+      SELECT id, integration, ${referenced}, created_at, state, lane, attempts, early, resend, due_at FROM moved WHERE ${open}`
 
 /** Inserts the rows of the query `moved` into tables of another form. */
 const intoStored: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -70,20 +121,28 @@ const intoStored: Readonly<Record<string, ReadonlyArray<string>>> = {
       used_at FROM moved`
   ],
   deliveries: [
-    `INSERT INTO queue (id, integration_id, event_id, created_at, state, lane, attempts, early, resend, due_at)
-      SELECT id, integration, ${referenced}, created_at, state, lane, attempts, early, resend, due_at FROM moved WHERE ${open}`,
+    intoQueue,
     `INSERT INTO deliveries (id, integration_id, event_id, created_at, state, reason, lane, attempts, early, ${endedColumns})
       SELECT id, integration, ${referenced}, created_at, state, reason, lane, attempts, early, ${endedColumns}
       FROM moved WHERE NOT ${open}`
   ],
+  open_deliveries: [intoQueue],
   cancellations: [
     "INSERT INTO endings (integration_id, last_id, reason) SELECT integration, last_delivery, reason FROM moved"
   ]
 }
 
 /** The tables in which the rows are stored, with the name of their key. */
-const placesOf = ({ key, name }: MovedTable): ReadonlyArray<readonly [table: string, key: string]> => {
-  if (name === "deliveries")
+const placesOf = (
+  { key, name }: MovedTable,
+  share: Share | null = null
+): ReadonlyArray<readonly [table: string, key: string]> => {
+  if (name === "open_deliveries")
+    return [
+      ["queue", key],
+      ["leaving", key]
+    ]
+  if (name === "deliveries" && share === null)
     return [
       ["queue", key],
       [name, key]
@@ -107,26 +166,40 @@ const boundsOf = ({ after, last }: KeyRange): ReadonlyArray<Key> => [
   ...(last === null ? [] : [last])
 ]
 
-const readOf = (table: MovedTable, range: KeyRange): string => {
+const readOf = (table: MovedTable, range: KeyRange, share: Share | null): string => {
   const values = Object.entries(table.columns).map(([name, type]) =>
     type === "integer" ? `coalesce(${name}::text, 'null')` : `coalesce(to_json(${name})::text, 'null')`
   )
   const order = [table.key, ...table.order].map((column) => ordered(table, column, column)).join(", ")
   return `SELECT '[' || coalesce(string_agg('[' || ${values.join(" || ',' || ")} || ']', ',' ORDER BY ${order}), '') || ']' AS rows,
-    count(*) AS count FROM ${stored[table.name] ?? table.name} WHERE ${within(table, range)}`
+    count(*) AS count FROM ${rowsOf(table, share)} WHERE ${within(table, range)}`
 }
 
-const insertsOf = (table: MovedTable): ReadonlyArray<string> => {
-  const names = Object.keys(table.columns)
+/** The query `moved`, whose rows are those of a part. */
+const movedOf = (table: MovedTable): string => {
   const values = Object.entries(table.columns).map(([name, type], at) =>
     type === "integer" ? `(r ->> ${at})::bigint AS ${name}` : `r ->> ${at} AS ${name}`
   )
-  const moved = `WITH moved AS (SELECT ${values.join(", ")} FROM jsonb_array_elements($1::text::jsonb) AS r)`
-  const into = intoStored[table.name] ?? [
-    `INSERT INTO ${table.name} (${names.join(", ")}) OVERRIDING SYSTEM VALUE SELECT * FROM moved`
-  ]
-  return into.map((statement) => `${moved} ${statement}`)
+  return `WITH moved AS (SELECT ${values.join(", ")} FROM jsonb_array_elements($1::text::jsonb) AS r)`
 }
+
+const insertsOf = (table: MovedTable): ReadonlyArray<string> => {
+  const into = intoStored[table.name] ?? [
+    `INSERT INTO ${table.name} (${Object.keys(table.columns).join(", ")}) OVERRIDING SYSTEM VALUE SELECT * FROM moved`
+  ]
+  return into.map((statement) => `${movedOf(table)} ${statement}`)
+}
+
+/** Adds the rows of a part that are missing, except those of a grant that has ended since the grants were read. */
+const mergesOf = (table: MovedTable): ReadonlyArray<string> => {
+  const isKnown = "grant_id" in table.columns ? " WHERE grant_id IN (SELECT id FROM grants)" : ""
+  return insertsOf(table).map((statement) => `${statement}${isKnown} ON CONFLICT DO NOTHING`)
+}
+
+/** Finds a row of a part whose key another row has. */
+const collision = (table: MovedTable): string =>
+  `${movedOf(table)} SELECT m.seq AS key FROM moved AS m JOIN access_tokens AS t ON t.seq = m.seq
+    WHERE t.hash <> m.hash LIMIT 1`
 
 const tenantsOf = `events AS e CROSS JOIN json_array_elements_text(e.tenant_ids::json) AS t(id)`
 const listed = "scope_type, scope_id, resource_type, created_at, event_seq"
@@ -173,6 +246,102 @@ const countAll = `INSERT INTO tallies (events, delivering, ${states.join(", ")})
     UNION ALL SELECT state FROM deliveries
   ) AS all_deliveries`
 
+/** Adds the rows of a range to the counts, or subtracts them. */
+const countRange = (table: MovedTable, range: KeyRange, share: Share, sign: 1 | -1): string => {
+  const isWithin = within(table, range, `t.${table.key}`)
+  const state = `CASE WHEN t.${open} AND n.last_id >= t.id THEN 'cancelled' ELSE t.state END`
+  return table.name === "events"
+    ? `INSERT INTO tallies (events, delivering, ${states.join(", ")})
+      SELECT ${sign} * count(*), 0, ${states.map(() => 0).join(", ")} FROM (SELECT * FROM ${rowsOf(table, share)}) AS t WHERE ${isWithin}`
+    : `INSERT INTO tallies (events, delivering, ${states.join(", ")})
+      SELECT 0, 0, ${states.map((each) => `${sign} * count(*) FILTER (WHERE ${state} = '${each}')`).join(", ")}
+      FROM (SELECT * FROM ${rowsOf(table, share)}) AS t LEFT JOIN endings AS n ON n.integration_id = t.integration
+      WHERE ${isWithin}`
+}
+
+const counted = new Set(["events", "deliveries", "open_deliveries"])
+
+/** The moves of buildings as rows: first and last id, whether they left, and the place of the move. */
+const movesAs = (moves: ReadonlyArray<BuildingMoves.BuildingMove>, of: "buildings" | "tenants"): string =>
+  `(VALUES (0, 0, FALSE, -1)${moves
+    .flatMap((move, place) => move[of].map(([first, last]) => `, (${first}, ${last}, ${move.way === "out"}, ${place})`))
+    .join("")})`
+
+/** Whether the last move that names an id took it away. */
+const hasLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>, of: "buildings" | "tenants", id: string): string =>
+  `(SELECT r.column3 FROM ${movesAs(moves, of)} AS r WHERE ${id} BETWEEN r.column1 AND r.column2
+    ORDER BY r.column4 DESC LIMIT 1)`
+
+/** Refuses new rows for buildings that have left, from a process or a host's transaction that has not noticed it. */
+const keepLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>): ReadonlyArray<string> => {
+  if (!moves.some(({ way }) => way === "out")) return []
+  const refusing = (name: string, table: string, condition: string): ReadonlyArray<string> => [
+    `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF EXISTS (SELECT 1 FROM added AS a WHERE ${condition}) THEN
+          RAISE EXCEPTION 'The building was moved to another database (doorhook move --buildings), which serves it now.'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+        END IF;
+        RETURN NULL;
+      END
+    $$`,
+    `CREATE OR REPLACE TRIGGER ${name} AFTER INSERT ON ${table} REFERENCING NEW TABLE AS added
+      FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`
+  ]
+  return [
+    ...refusing("refuse_events", "events", hasLeft(moves, "buildings", "a.building_id")),
+    ...refusing(
+      "refuse_integrations",
+      "integrations",
+      `CASE a.scope_type WHEN 'building' THEN ${hasLeft(moves, "buildings", "a.scope_id")}
+        WHEN 'tenant' THEN ${hasLeft(moves, "tenants", "a.scope_id")} END`
+    )
+  ]
+}
+
+/** Keeps late changes away while the rows leave: of integrations silently, and no delivery becomes active again. */
+const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> => {
+  const list = `'{${integrations.join(",")}}'::bigint[]`
+  return [
+    `CREATE OR REPLACE FUNCTION hold_still() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF TG_TABLE_NAME = 'queue' THEN
+          RAISE EXCEPTION 'The building is being moved to another database (doorhook move --buildings).'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+        END IF;
+        RETURN NULL;
+      END
+    $$`,
+    `CREATE OR REPLACE TRIGGER hold_still BEFORE UPDATE OR DELETE ON integrations
+      FOR EACH ROW WHEN (OLD.id = ANY (${list})) EXECUTE FUNCTION hold_still()`,
+    `CREATE OR REPLACE TRIGGER hold_still BEFORE INSERT ON queue
+      FOR EACH ROW WHEN (NEW.integration_id = ANY (${list})) EXECUTE FUNCTION hold_still()`
+  ]
+}
+
+const letGo = ["integrations", "queue"].map((table) => `DROP TRIGGER IF EXISTS hold_still ON ${table}`)
+
+/** Takes the deliveries of a share away from the workers. Their attempts in flight are repeated in the target. */
+const takeAway = (share: Share): ReadonlyArray<string> => {
+  const columns = "id, integration_id, event_id, created_at, due_at, attempts, lane, resend, early, state"
+  const [isOurs, waits] = [isOfShare(share, "q"), (attempts: string) => `CASE WHEN ${attempts} THEN 1 ELSE 0 END`]
+  const isNew = "q.attempts = 0 OR q.resend > 0"
+  return [
+    `INSERT INTO tallies (events, delivering, ${states.join(", ")})
+      SELECT 0, -count(*), ${states.map((state) => (state === "pending" ? `coalesce(sum(${waits(isNew)}), 0)` : state === "retrying" ? `coalesce(sum(${waits(`NOT (${isNew})`)}), 0)` : "0")).join(", ")}
+      FROM queue AS q LEFT JOIN endings AS n ON n.integration_id = q.integration_id
+      WHERE q.state = 'delivering' AND coalesce(n.last_id < q.id, TRUE) AND ${isOurs}`,
+    `WITH gone AS (DELETE FROM queue AS q WHERE ${isOurs} RETURNING q.*)
+      INSERT INTO leaving (${columns}) SELECT ${columns
+        .replace(
+          "state",
+          `CASE WHEN state <> 'delivering' THEN state
+        WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
+        )
+        .replace("resend,", "least(resend, 1),")} FROM gone`
+  ]
+}
+
 /** Tables that a service changes. After a move, nothing changes them. */
 const changed = [
   ...movedTables.flatMap((table) => placesOf(table).map(([name]) => name)),
@@ -194,14 +363,17 @@ const closing = [
   )
 ]
 
+const integrationsTable = movedTables[6]
+
 const { byName, put } = settingStatements(postgres)
 
 /** SQLSTATE of a lock that was not free in time, and of a deadlock. */
 const busy = new Set(["55P03", "40P01"])
 
-class PostgresMoveSide implements MoveSide {
+class PostgresMoveSide implements BuildingSide {
   readonly name: string
   readonly #sql: PgClient
+  #share: Share | null = null
 
   constructor(name: string, sql: PgClient) {
     this.name = name
@@ -220,7 +392,7 @@ class PostgresMoveSide implements MoveSide {
   end(table: MovedTable, after: Key | null): Effect.Effect<Key | null, DatabaseUnusable> {
     const range = { after, last: null }
     const from = `(SELECT ${ordered(table, table.key)} AS ${table.key}, ${table.weight ?? "0"}
-      FROM ${stored[table.name] ?? table.name} WHERE ${within(table, range)}) AS keys`
+      FROM ${rowsOf(table, this.#share)} WHERE ${within(table, range)}) AS keys`
     return Effect.map(
       this.#run(this.#sql.unsafe<{ readonly last: Key | null }>(partEnd(table, from), boundsOf(range))),
       ([found]) => found?.last ?? null
@@ -229,28 +401,45 @@ class PostgresMoveSide implements MoveSide {
 
   read(table: MovedTable, range: KeyRange): Effect.Effect<Part, DatabaseUnusable> {
     return Effect.map(
-      this.#run(this.#sql.unsafe<Part>(readOf(table, range), boundsOf(range))),
+      this.#run(this.#sql.unsafe<Part>(readOf(table, range, this.#share), boundsOf(range))),
       ([found]) => found ?? { rows: "[]", count: 0 }
     )
   }
 
   replace(table: MovedTable, range: KeyRange, rows: string, isEmpty: boolean): Effect.Effect<void, DatabaseUnusable> {
     const bounds = boundsOf(range)
+    const share = this.#share
     const isEvents = table.name === "events"
-    const events = within(table, range, "e.seq")
-    const kept = table.name === "settings" ? ` AND name NOT IN (${keptSettings})` : ""
-    const deletes = placesOf(table).map(
-      ([name, key]) => `DELETE FROM ${name} WHERE ${within(table, range, key)}${kept}`
+    const events = [
+      within(table, range, "e.seq"),
+      share === null ? "TRUE" : isIn("e.building_id", share.buildings)
+    ].join(" AND ")
+    const deletes = placesOf(table, share).map(
+      ([name, key]) =>
+        `DELETE FROM ${name} WHERE ${within(table, range, key)} AND ${this.#isReplaced(table, name, key)}`
     )
+    const count = (sign: 1 | -1) =>
+      share === null || !counted.has(table.name) ? [] : [countRange(table, range, share, sign)]
     return this.#run(
       this.#sql.withTransaction(
         Effect.gen({ self: this }, function* () {
-          if (!isEmpty) yield* this.#each([...(isEvents ? unlist(events) : []), ...deletes], bounds)
+          // The integrations leave last.
+          if (table.name === "integrations" && share?.copyBelow === null) yield* this.#each(letGo)
+          if (!isEmpty) yield* this.#each([...count(-1), ...(isEvents ? unlist(events) : []), ...deletes], bounds)
+          if (rows === "[]") return
           yield* this.#each(insertsOf(table), [rows])
-          if (isEvents) yield* this.#each(list(events), bounds)
+          yield* this.#each([...(isEvents ? list(events) : []), ...count(1)], bounds)
         })
       )
     )
+  }
+
+  /** SQL: whether a row is one of those that are copied. */
+  #isReplaced(table: MovedTable, name: string, key: string): string {
+    const share = this.#share
+    if (share === null) return table.name === "settings" ? `name NOT IN (${keptSettings})` : "TRUE"
+    if (["queue", "leaving", "deliveries"].includes(name)) return isOfShare(share, name)
+    return name === "attempts" ? attemptIsOfShare(share) : belongs(table, key, share)
   }
 
   mark(name: Mark): Effect.Effect<string | null, DatabaseUnusable> {
@@ -289,6 +478,110 @@ class PostgresMoveSide implements MoveSide {
         found === undefined ? Effect.die(new Error("no row")) : Effect.succeed(found)
       )
     )
+  }
+
+  startAt(first: number): Effect.Effect<void, DatabaseUnusable> {
+    const set = Struct.keys(sequences).map((name) => `SELECT setval((${sequences[name]})::regclass, ${first}, false)`)
+    return this.#run(
+      this.#sql.withTransaction(
+        Effect.gen({ self: this }, function* () {
+          const [found] = yield* this.#sql.unsafe<{ readonly count: number }>(running)
+          if (found !== undefined && found.count > 0)
+            return yield* this.#refuse(
+              `${found.count} running workers use it. Stop all processes before you change from which number it numbers its rows.`
+            )
+          yield* this.#each([...set])
+          yield* this.#sql.unsafe(put, [firstIdName, String(first)])
+        })
+      )
+    )
+  }
+
+  #refuse(explanation: string) {
+    return Effect.fail(new DatabaseUnusable({ database: this.name, why: "refused", explanation }))
+  }
+
+  choose(share: Share): Effect.Effect<void, DatabaseUnusable> {
+    this.#share = share
+    return this.#run(Effect.asVoid(this.#sql.unsafe(leaving)))
+  }
+
+  get tenants(): Effect.Effect<ReadonlyArray<FoundTenant>, DatabaseUnusable> {
+    const inside = isIn("e.building_id", this.#share?.buildings ?? [])
+    return this.#run(
+      this.#sql
+        .unsafe<FoundTenant>(`SELECT tenant, sum(inside)::int AS inside, sum(outside)::int AS outside, bool_or(bound) AS "isBound"
+        FROM (
+          SELECT t.id::bigint AS tenant, count(*) FILTER (WHERE ${inside}) AS inside,
+            count(*) FILTER (WHERE NOT ${inside}) AS outside, FALSE AS bound FROM ${tenantsOf} GROUP BY 1
+          UNION ALL SELECT scope_id, 0, 0, TRUE FROM integrations WHERE scope_type = 'tenant'
+        ) AS found GROUP BY 1 ORDER BY 1`)
+    )
+  }
+
+  get integrations(): Effect.Effect<ReadonlyArray<number>, DatabaseUnusable> {
+    const share = this.#share
+    if (share === null) return Effect.succeed([])
+    const deliveries = ["queue", "leaving"].map(
+      (name) => `SELECT integration_id FROM ${name} WHERE ${isOfShare(share, name)}`
+    )
+    return Effect.map(
+      this.#run(
+        this.#sql.unsafe<{ readonly id: number }>(
+          `SELECT id FROM integrations WHERE ${belongs(integrationsTable, "id", share)} UNION ${deliveries.join(" UNION ")} ORDER BY 1`
+        )
+      ),
+      (rows) => rows.map(({ id }) => id)
+    )
+  }
+
+  readonly noticed = Effect.sleep(noticeTime)
+
+  whileLeaving<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
+    return work
+  }
+
+  get fence(): Effect.Effect<void, DatabaseUnusable> {
+    const share = this.#share
+    if (share === null) return Effect.void
+    const lock = this.#sql.unsafe(
+      "LOCK TABLE integrations, events, queue, deliveries, endings IN SHARE ROW EXCLUSIVE MODE"
+    )
+    return this.#run(
+      this.#sql.withTransaction(
+        Effect.gen({ self: this }, function* () {
+          yield* Effect.mapError(lock, (error) => (busy.has(sqlStateOf(error)) ? this.#inUse(error) : error))
+          yield* this.#each([wholeTables, "SELECT set_config('synchronous_commit', 'on', true)"])
+          const moves = BuildingMoves.decodeMoves((yield* this.mark(BuildingMoves.movesName)) ?? null) ?? []
+          const integrations = yield* this.integrations
+          yield* this.#each([...takeAway(share), ...holdStill(integrations), ...keepLeft(moves)])
+        })
+      )
+    )
+  }
+
+  atomically<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
+    const durable = this.#sql.unsafe("SELECT set_config('synchronous_commit', 'on', true)")
+    return this.#run(this.#sql.withTransaction(Effect.andThen(durable, work)))
+  }
+
+  merge(table: MovedTable, rows: string): Effect.Effect<void, DatabaseUnusable> {
+    return this.#run(
+      Effect.gen({ self: this }, function* () {
+        yield* this.#each(mergesOf(table), [rows])
+        if (table.name !== "access_tokens") return
+        const [found] = yield* this.#sql.unsafe<{ readonly key: number }>(collision(table), [rows])
+        if (found !== undefined)
+          return yield* this.#refuse(
+            `its access token ${found.key} is another one than that of the source. Run doorhook migrate --first-id with a number that no database has reached.`
+          )
+      })
+    )
+  }
+
+  follow(moves: ReadonlyArray<BuildingMoves.BuildingMove>): Effect.Effect<void, DatabaseUnusable> {
+    const wake = (this.#share?.integrations ?? []).map((id) => `SELECT wake('${id}')`)
+    return this.#run(this.#each([...keepLeft(moves), ...wake, "SELECT wake('')"]))
   }
 
   begin(): Effect.Effect<void, DatabaseUnusable> {
@@ -330,7 +623,7 @@ class PostgresMoveSide implements MoveSide {
 }
 
 /** Connects to a database for a move. The database must have doorhook's tables. */
-export const make = (url: Redacted.Redacted<string>): Effect.Effect<MoveSide, DatabaseUnusable, Scope.Scope> =>
+export const make = (url: Redacted.Redacted<string>): Effect.Effect<BuildingSide, DatabaseUnusable, Scope.Scope> =>
   Effect.gen(function* () {
     const link = yield* linkTo(url)
     const route = yield* findRoute(link, session)

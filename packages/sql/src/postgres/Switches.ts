@@ -74,7 +74,7 @@ export const isOutdated = (found: Stored | null, asked: Asked): boolean =>
 export const withoutSkips = (statement: string): string => statement.replaceAll(" SKIP LOCKED", "")
 
 /** Number of workers whose membership has not lapsed by the server's clock. */
-const running = `SELECT count(*)::int AS count FROM members WHERE until > extract(epoch FROM clock_timestamp()) * 1000`
+export const running = `SELECT count(*)::int AS count FROM members WHERE until > extract(epoch FROM clock_timestamp()) * 1000`
 
 /**
  * Installs the functions, and stores the switches. Runs in the transaction that holds the lock for migrations. Fails if

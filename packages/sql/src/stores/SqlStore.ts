@@ -9,11 +9,13 @@ import type {
   SettingStore,
   TokenStore
 } from "@doorhook/core"
+import { BuildingMoves } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Dialect } from "../Dialect.ts"
+import { sqlite } from "../Dialect.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import * as IntegrationReaders from "../IntegrationReader.ts"
 import type { SecretBox } from "../SecretBox.ts"
@@ -34,6 +36,20 @@ import type { TokenWrites } from "./SqlTokenStore.ts"
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
+/** Refuses a file from which buildings are leaving. On PostgreSQL, their deliveries were taken away from the workers. */
+const checkLeaving = Effect.fnUntraced(function* (dialect: Dialect, database: string) {
+  if (dialect !== sqlite) return
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* Effect.mapError(
+    sql.unsafe<{ readonly value: string }>(settingStatements(dialect).byName, [BuildingMoves.movesName]),
+    (cause) => new DatabaseUnusable({ database, why: "failed", explanation: cause.message, cause })
+  )
+  const leaving = BuildingMoves.decodeMoves(row?.value ?? null)?.find(({ isDone, way }) => way === "out" && !isDone)
+  if (leaving === undefined) return
+  const explanation = `the move of buildings ${BuildingMoves.rangesText(leaving.buildings)} to ${leaving.other} is not complete. Repeat the same doorhook move, which continues it.`
+  return yield* new DatabaseUnusable({ database, why: "moved", explanation })
+})
+
 /** Refuses a database that was moved to another one, or is the target of a move that is not complete. */
 const checkMarks = Effect.fnUntraced(function* (dialect: Dialect, database: string) {
   const sql = yield* SqlClient.SqlClient
@@ -43,7 +59,7 @@ const checkMarks = Effect.fnUntraced(function* (dialect: Dialect, database: stri
     ),
     (cause) => new DatabaseUnusable({ database, why: "failed", explanation: cause.message, cause })
   )
-  if (found.length === 0) return
+  if (found.length === 0) return yield* checkLeaving(dialect, database)
   const explanation = found.includes(marks.target)
     ? "a move to it is not complete. Repeat the same doorhook move, which continues it."
     : "it was moved to another database (doorhook move). Start on that one."
