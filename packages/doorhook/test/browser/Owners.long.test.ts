@@ -6,7 +6,9 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { Page } from "playwright-core"
 import { listening } from "@doorhook/testkit/ListeningServer"
-import { start } from "../harness/Embedded.ts"
+import { authorizeUrl, codeIn, exchange, readTokens, requestTokens } from "../harness/CodeGrant.ts"
+import { client, start } from "../harness/Embedded.ts"
+import { logIn } from "../harness/LoginForm.ts"
 import { shared } from "../harness/Shared.ts"
 import { accessibilityProblems } from "./Accessibility.ts"
 import { owner } from "./PageStage.ts"
@@ -21,12 +23,13 @@ const tests = (path: string) =>
     .bodiesAt(path)
     .filter((body) => body.includes('"test":true'))
 
-const signIn = async (page: Page) => {
+const signIn = async (page: Page, login: string = owner.login) => {
   await page.goto(`${stage().url}/portal`)
-  await page.getByLabel("Login").fill(owner.login)
+  await page.getByLabel("Login").fill(login)
   await page.getByLabel("Password").fill(owner.password)
   await button(page, "Sign in").click()
   await heading(page, "Your webhooks")
+  if (login !== owner.login) return
   await page.getByRole("heading", { level: 2, name: "North Tower" }).waitFor()
 }
 
@@ -278,6 +281,43 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
     await heading(page, "Log in to the host")
     assert.strictEqual(await page.getByRole("navigation").count(), 0)
   })
+})
+
+describe.skipIf(!hasBrowser)("a user who granted access to an application", () => {
+  it.each([true, false])(
+    "sees its name, id, scopes and last use, and ends it; the tokens are refused afterwards; with JavaScript: %s",
+    async (javaScriptEnabled) => {
+      const { url, visitors } = stage()
+      const user = javaScriptEnabled ? "resident" : "neighbour"
+      const answer = await logIn(authorizeUrl(url, client), user, owner.password)
+      const tokens = await readTokens(await exchange(url, client, codeIn(answer)))
+      const refresh = () =>
+        requestTokens(url, { ...client, grant_type: "refresh_token", refresh_token: tokens.refresh_token })
+      const read = async (token: string) =>
+        (await fetch(`${url}/v4/buildings/1/integrations`, { headers: { authorization: `Bearer ${token}` } })).status
+      const refreshed = await refresh()
+      // The user has no building, so a valid token finds nothing.
+      assert.deepStrictEqual([await read(tokens.access_token), await read(refreshed.access_token)], [404, 404])
+
+      const { complaints, page } = await visitors.page({ javaScriptEnabled })
+      await signIn(page, user)
+      await link(page, "Applications with access").click()
+      await heading(page, "Applications with access")
+      const rows = page.getByRole("row").filter({ hasText: client.client_id })
+      assert.strictEqual(await rows.count(), 1)
+      const cells = await rows.getByRole("cell").allInnerTexts()
+      assert.deepStrictEqual(cells.slice(0, 3), ["Acme", client.client_id, "public"])
+      assert.match(cells[4] ?? "", /ago|now/)
+      if (javaScriptEnabled) assert.deepStrictEqual(await problemsOfAllParts(page), [])
+
+      await confirm(page, "Revoke", "Revoke: Acme")
+      await page.getByText("Grants revoked: 1").waitFor()
+      assert.strictEqual(await rows.count(), 0)
+      assert.deepStrictEqual([await read(tokens.access_token), await read(refreshed.access_token)], [401, 401])
+      assert.include(await refresh(), { status: 400, error: "invalid_grant" })
+      assert.deepStrictEqual(complaints, [])
+    }
+  )
 })
 
 describe.skipIf(!hasBrowser)("an owner's page", () => {

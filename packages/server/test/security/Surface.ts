@@ -76,6 +76,9 @@ const oauthErrorProblems = (reply: RawReply): ReadonlyArray<string> => {
   ]
 }
 
+const isStream = (reply: RawReply): boolean =>
+  reply.status === 200 && reply.headers["content-type"] === "text/event-stream"
+
 const isJson = (reply: RawReply): boolean =>
   /^application\/(?:vnd\.api\+)?json$/.test(reply.headers["content-type"] ?? "")
 
@@ -138,7 +141,7 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
       break
     case "api":
     case "operator":
-      if (status !== 204 && !isJson(reply)) problems.push("not JSON")
+      if (status !== 204 && !isJson(reply) && !isStream(reply)) problems.push("not JSON")
       if (failed && hasBody) problems.push(...errorDocumentProblems(reply, sent))
       break
     case "other":

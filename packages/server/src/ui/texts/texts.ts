@@ -737,7 +737,7 @@ const table = {
     "Diesen Anwendungen haben Sie Zugriff erlaubt. Wenn Sie ihn widerrufen, endet er sofort."
   ],
   last_use: ["Last use", "Zuletzt genutzt"],
-  no_grants: ["This user has no grants.", "Hier wurde nichts erlaubt."],
+  no_grants: ["No application has access.", "Keine Anwendung hat Zugriff."],
 
   // Notifications
   no_notifications: ["None.", "Keine."],
