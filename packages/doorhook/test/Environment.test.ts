@@ -134,6 +134,7 @@ describe("the environment", () => {
     assert.sameMembers(Object.keys(read), all)
     assert.deepStrictEqual(yield* readFrom({ DOORHOOK_ALLOW_TARGETS: "" }), {})
     const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGNING: "off" })
+    assert.deepStrictEqual(yield* readFrom({ DOORHOOK_CLIENT_ID_METADATA: "any" }), { clientIdMetadata: "any" })
     assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", signing: "off" })
   })
 
@@ -159,6 +160,8 @@ describe("the environment", () => {
     const flagged = yield* runHere(["serve", "--database", "memory", "--ack-timeout", "later"], wrong)
     assert.include(flagged.stderr, "ackTimeout (--ack-timeout):")
     assert.include(flagged.stderr, "lease (DOORHOOK_LEASE):")
+    const documents = yield* runHere(["serve"], { DOORHOOK_CLIENT_ID_METADATA: "all" })
+    assert.include(documents.stderr, 'must be JSON, like any, or {"allow":["https://*.example.com"]}')
     const look = yield* runHere(["serve"], { DOORHOOK_APPEARANCE: '{"nmae":"x"}' })
     assert.match(look.stderr, /^doorhook: appearance\.nmae \(DOORHOOK_APPEARANCE\): is not known here/)
     const texts = yield* runHere(["serve"], { DOORHOOK_TEXTS: '{"fr":{"dney":"Refuser","deny":1}}' })

@@ -54,6 +54,8 @@ const json =
     }
   }
 
+const origins = json("clientIdMetadata", 'any, or {"allow":["https://*.example.com"]}')
+
 /** How to read each variable. The type ensures that no setting is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
@@ -100,7 +102,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   texts: json("texts", '{"fr":{"log_in":"Se connecter"}}'),
   scopes: json("scopes", '{"doors:open":"Open your doors"}'),
   resources: json("resources", '{"https://api.example/doors":{"scopes":["doors:open"]}}'),
-  clientIdMetadata: json("clientIdMetadata", '{"allow":["https://*.example.com"]}'),
+  clientIdMetadata: (written) => (written.trim() === "any" ? Result.succeed("any") : origins(written)),
   refreshRequiresSecret: truth,
   refreshRotation: text,
   unknownScope: text,

@@ -327,6 +327,8 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
     const look = async (address: string) => {
       await page.goto(address)
       assert.deepStrictEqual(await problemsOfAllParts(page), [], address)
+      const isWhole = `[...document.querySelectorAll("nav")].every((one) => one.scrollWidth <= one.clientWidth)`
+      assert.isTrue(await page.evaluate(isWhole), `the navigation is cut at ${address}`)
     }
     await look(`${stage().url}/portal`)
     await look((await doorhook.portalLink(broken)).url)

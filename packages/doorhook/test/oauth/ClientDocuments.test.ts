@@ -3,17 +3,22 @@
  * and documents that are slow, huge, private, redirected, changed in the meantime, or about another client.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { createDoorhook } from "doorhook"
 import { Effect, Predicate } from "effect"
+import { createServer as createHttpServer } from "node:http"
 import type { RequestListener, ServerResponse } from "node:http"
 import { startSite } from "../harness/ClientSite.ts"
 import { challenge, pkce } from "../harness/CodeGrant.ts"
-import { directory, live, mount, start } from "../harness/Embedded.ts"
+import { directory, event, live, mount, start } from "../harness/Embedded.ts"
 import { logIn } from "../harness/LoginForm.ts"
 
 const publicUrl = "http://127.0.0.1"
 const callback = "http://127.0.0.1/done"
 const atPort = "http://127.0.0.1:49152/done"
+
+const jsonAt = async (url: string, init?: RequestInit): Promise<Record<string, unknown>> =>
+  Object(await (await fetch(url, init)).json())
 
 const setUp = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const site = yield* startSite
@@ -77,6 +82,32 @@ describe("a client that is its own metadata", () => {
       grants.map(({ client_id, client_name }) => [client_id, client_name]),
       [[id, site.url.slice("https://".length)]]
     )
+  })
+
+  live("that knows only the URL of the API gets from its 401 to its events", function* () {
+    const server = yield* listening(createHttpServer((request, response) => doorhook.node(request, response)))
+    const { doorhook, id } = yield* setUp({ publicUrl: server.url })
+    yield* Effect.promise(async () => {
+      const events = `${server.url}/v4/buildings/1/events`
+      const challenged = (await fetch(events)).headers.get("www-authenticate") ?? ""
+      const resourceUrl = /resource_metadata="([^"]+)"/.exec(challenged)?.[1] ?? assert.fail(challenged)
+      const protectedResource = await jsonAt(resourceUrl)
+      const [issuer] = [protectedResource["authorization_servers"]].flat()
+      const as = await jsonAt(`${String(issuer)}/.well-known/oauth-authorization-server`)
+      assert.deepInclude<object>(as, { issuer, client_id_metadata_document_supported: true })
+      const asked = { client_id: id, redirect_uri: atPort, resource: String(protectedResource["resource"]) }
+      const query = new URLSearchParams({ ...asked, response_type: "code", state: "xyz", ...challenge })
+      const answer = await logIn(`${String(as["authorization_endpoint"])}?${query.toString()}`, "admin", "right")
+      const back = new URL(answer.headers.get("location") ?? assert.fail(`status ${answer.status}`)).searchParams
+      assert.deepStrictEqual([back.get("state"), back.get("iss")], ["xyz", String(issuer)])
+      const code = back.get("code") ?? ""
+      const fields = { ...asked, grant_type: "authorization_code", code, code_verifier: pkce.verifier }
+      const body = new URLSearchParams(fields)
+      const tokens = await jsonAt(String(as["token_endpoint"]), { method: "POST", body })
+      await doorhook.publish(event)
+      const list = await jsonAt(events, { headers: { authorization: `Bearer ${String(tokens["access_token"])}` } })
+      assert.lengthOf([list["data"]].flat(), 1)
+    })
   })
 
   live("is a public client, which must use PKCE and has no secret", function* () {

@@ -196,7 +196,7 @@ ${
         return [
           Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id: line })}">`,
           Html.template`<a href="${home}${of.deliveries}/${id}">${line}</a><span class="under">${id}</span>`,
-          Parts.badge(one.state, t(`state_${one.state}`)),
+          Parts.badge(one.state, Parts.stateText(visit, one.state)),
           ...(all
             ? [
                 receiver === null
@@ -301,7 +301,7 @@ ${
 ${Parts.heading(
   title,
   Html.template`${formatDeliveryId(id)}`,
-  Html.template`${Parts.badge(state, t(`state_${state}`))}${actionsOf(visit, delivery, found, of)}`
+  Html.template`${Parts.badge(state, Parts.stateText(visit, state))}${actionsOf(visit, delivery, found, of)}`
 )}
 ${event === null ? null : endLine(language, yield* deliveries.endOfCall(event))}
 ${statusPanel(visit, delivery, receiver)}
@@ -447,7 +447,7 @@ const filters = (visit: Visit, { integration, path }: ListOf, types: ResourceTyp
   const states: ReadonlyArray<readonly [string, string]> = [
     ["", t("every_state")],
     ["troubled", t("not_acknowledged")],
-    ...deliveryStates.map((state) => [state, t(`state_${state}`)] as const)
+    ...deliveryStates.map((state) => [state, Parts.stateText(visit, state)] as const)
   ]
   const names: ReadonlyArray<readonly [string, string]> = [
     ["", t("every_type")],

@@ -264,7 +264,7 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
         const { creator, place } = yield* labels.of(visit, one.integration)
         const latestOnes = yield* this.#latest(id)
         const last = latestOnes.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
-        const words = latestOnes.map(({ state }) => t(`state_${state}`)).join(", ")
+        const words = latestOnes.map(({ state }) => Parts.stateText(visit, state)).join(", ")
         rows.push([
           Html.template`<a href="${visit.home}${pathOf(visit, id)}"><b>${nameOf(one.integration, urls)}</b></a><span class="under">${one.integration.name === null ? null : `${receiverOf(one.integration, urls)}, `}${creator}</span>`,
           Html.template`${Parts.health(language, one)}${one.failing === null ? null : Html.template`<span class="under">${language.html("since_then", { ago: Parts.ago(visit, one.failing.since) })}</span>`}`,

@@ -228,9 +228,10 @@ ${Parts.field("detail", t("detail"), detailField, t("detail_hint"), problems.det
 
   rotate(visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const { id, scope } = found.integration
-    return Effect.map(
-      this.#services.integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)),
-      (integration) => secretPage(visit, integration, "rotated_title")
+    return this.#services.integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)).pipe(
+      Effect.map((integration) => secretPage(visit, integration, "rotated_title")),
+      // A browser that loads the page again sends the form again.
+      Effect.catchTag("VersionConflict", () => Effect.succeed(shownPage(visit, found.integration)))
     )
   }
 
@@ -384,9 +385,23 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
     body: Html.template`<h1>${t(title)}</h1>
 <section class="panel" aria-labelledby="secret-title"><h2 id="secret-title">${t("secret")}</h2>
 <p>${t("secret_once")}</p>
+${title === "rotated_title" ? Html.template`<p>${t("secret_overlap")}</p>` : null}
 <code id="secret">${Redacted.value(integration.signing_secret)}</code>
 <p class="row">${Parts.copyButton(visit.language, "secret")}
 <a class="button primary" href="${home}${path}">${t("secret_kept")}</a></p></section>`
+  }
+}
+
+/** Makes the page for a form that would replace a secret again. */
+const shownPage = (visit: Visit, { id }: Integration): Shown => {
+  const { t } = visit.language
+  return {
+    title: t("secret_shown_title"),
+    place: "",
+    status: 412,
+    body: Html.template`<h1>${t("secret_shown_title")}</h1>
+<p>${t("secret_shown")}</p>
+<p><a class="button primary" href="${visit.home}${pathOf(visit, id)}">${t("back_to_integration")}</a></p>`
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Building blocks of pages: the visit, the frame, and HTML that several pages share.
  */
-import type { Actor, IntegrationId, LastAttempt, IntegrationWithHealth } from "@doorhook/core"
+import type { Actor, DeliveryState, IntegrationId, LastAttempt, IntegrationWithHealth } from "@doorhook/core"
 import { Html, isoOf } from "@doorhook/core"
 import type { Effect } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
@@ -58,6 +58,10 @@ export interface Shown {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** The name of a delivery's state. Owners get plain words for the two states in which it was not delivered. */
+export const stateText = ({ language: { t }, role }: Visit, state: DeliveryState): string =>
+  role === "owner" && (state === "exhausted" || state === "expired") ? t(`own_${state}`) : t(`state_${state}`)
 
 /** What a page or a form is answered with, or the failure to show. */
 export type PageEffect = Effect.Effect<Answer | Shown, KnownError>

@@ -255,8 +255,7 @@ table a:is(:hover, :focus-visible) { text-decoration: underline }
   .states a { padding: .5rem .25rem }
   .bar > div { padding: .25rem .5rem }
   .bar strong { padding-left: .5rem }
-  .bar nav { order: 3; width: 100%; gap: 0; flex-wrap: nowrap; overflow-x: auto }
-  .bar nav a { flex: none }
+  .bar nav { order: 3; width: 100%; gap: 0 }
   .bar nav a { padding: 0 .5rem; font-size: .875rem }
   .filters { grid-template-columns: 1fr 1fr }
   .filters .field:has([type="search"], [type="datetime-local"]) { grid-column: 1 / -1 }

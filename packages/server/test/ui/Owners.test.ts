@@ -246,8 +246,12 @@ describe("an owner", () => {
       const rotated = yield* browser.post(now, `${path}/rotate`, { version })
       const secret = secretIn(rotated.text)
       assert.match(secret, /^whsec_/)
+      assert.include(rotated.text, "For 24 hours, requests are signed with the old secret, too.")
       // Reloading the page submits the form again, which must not replace the new secret.
-      assert.strictEqual((yield* browser.post(now, `${path}/rotate`, { version })).status, 412)
+      const again = yield* browser.post(now, `${path}/rotate`, { version })
+      assert.strictEqual(again.status, 412)
+      assert.include(again.text, "The secret is shown only once")
+      assert.include(again.text, `href="${path}"`)
       for (const after of [yield* browser.get(path), yield* browser.get(`${path}/verify`)]) {
         assert.notInclude(after.text, secret)
       }

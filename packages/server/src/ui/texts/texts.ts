@@ -246,8 +246,8 @@ const table = {
   span_day: ["24 hours", "24 Stunden"],
   span_week: ["7 days", "7 Tage"],
   success_rate: ["Success rate", "Erfolgsquote"],
-  latency_median: ["Median latency", "Mittlere Latenz"],
-  latency_95: ["95th percentile", "95. Perzentil"],
+  latency_median: ["Half delivered within", "Die Hälfte zugestellt in"],
+  latency_95: ["95 % delivered within", "95 % zugestellt in"],
   figure_delivered: ["Acknowledged", "Bestätigt"],
   figure_failed: ["Failed so far", "Bisher gescheitert"],
   figure_waiting: ["Not attempted", "Nicht versucht"],
@@ -270,6 +270,8 @@ const table = {
   state_delivered: ["delivered", "zugestellt"],
   state_exhausted: ["exhausted", "erschöpft"],
   state_expired: ["expired", "verfallen"],
+  own_exhausted: ["not delivered", "nicht zugestellt"],
+  own_expired: ["not delivered in time", "nicht rechtzeitig zugestellt"],
   state_cancelled: ["cancelled", "abgebrochen"],
   state_skipped: ["skipped", "übersprungen"],
   means_pending: ["waiting to be sent", "wartet, bis sie an der Reihe ist"],
@@ -277,7 +279,7 @@ const table = {
   means_retrying: ["waiting for the next attempt", "wartet auf den nächsten Versuch"],
   means_delivered: ["acknowledged", "wurde bestätigt"],
   means_exhausted: ["every attempt failed", "alle Versuche gescheitert"],
-  means_expired: ["too old to send", "ihre Zeit war vorbei"],
+  means_expired: ["no time left for another attempt", "keine Zeit für einen weiteren Versuch"],
   means_cancelled: ["stopped before acknowledgement", "wurde abgebrochen"],
   means_skipped: ["integration was disabled", "kam, als ausgeschaltet war"],
   reason: ["Reason", "Grund"],
@@ -523,8 +525,8 @@ const table = {
   ],
   recover: ["Recover missed events", "Verpasstes nachholen"],
   recover_ask: [
-    "Sends again what the receiver has not acknowledged since a time.",
-    "Sendet noch einmal, was der Empfänger seit einem Zeitpunkt nicht bestätigt hat."
+    "Sends again what the receiver has not acknowledged since a time. Calls whose time is over are sent, too, marked as repetitions: receivers store them, but must not ring.",
+    "Sendet noch einmal, was der Empfänger seit einem Zeitpunkt nicht bestätigt hat. Auch Rufe, deren Zeit vorbei ist, werden gesendet, als Wiederholung gekennzeichnet: Der Empfänger speichert sie, darf aber nicht klingeln."
   ],
   no_time: ["Enter the time to recover from.", "Geben Sie an, ab wann nachgeholt werden soll."],
   recover_count_one: [
@@ -641,6 +643,15 @@ const table = {
   secret_once: [
     "The receiver needs this secret to check that requests are real. It is shown only once. Copy it now; if you lose it, create a new secret.",
     "Der Empfänger prüft damit, dass Anfragen echt sind. Es wird nur dieses eine Mal angezeigt. Kopieren Sie es jetzt: Wer es verliert, macht ein neues."
+  ],
+  secret_overlap: [
+    "For 24 hours, requests are signed with the old secret, too. Replace it at the receiver by then.",
+    "Noch 24 Stunden lang werden Anfragen auch mit dem alten Geheimnis signiert. Ersetzen Sie es bis dahin beim Empfänger."
+  ],
+  secret_shown_title: ["The secret is shown only once", "Das Geheimnis wird nur einmal angezeigt"],
+  secret_shown: [
+    "Nothing was changed now. This form was sent before, or the integration has been changed since. If you have not copied the new secret, create another one on the page of the integration.",
+    "Jetzt wurde nichts geändert. Das Formular wurde schon einmal gesendet, oder die Integration hat sich seither geändert. Falls Sie das neue Geheimnis nicht kopiert haben, machen Sie auf der Seite der Integration noch eines."
   ],
   secret_kept: ["I have copied it", "Ich habe es kopiert"],
   rotate: ["New secret", "Neues Geheimnis"],
