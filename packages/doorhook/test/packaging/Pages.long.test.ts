@@ -45,6 +45,7 @@ const elsewhere: ReadonlyArray<readonly [part: string, reason: string]> = [
 /** Pages that another test follows from the first to the last command. */
 const followed = {
   "docs/tutorial.md": "Tutorial.test.ts",
+  "docs/protect-your-api.md": "ProtectApi.test.ts",
   "docs/examples/README.md": "Examples.ts"
 }
 

@@ -44,9 +44,10 @@ export const unauthorized = ({ _tag }: BearerToken, metadata: string, scope?: st
     const detail = "Send an access token: `Authorization: Bearer <token>`."
     return failure(401, { ...known, detail }, challenge(metadata, wanted))
   }
-  const error = 'error="invalid_token", error_description="The access token is not valid or has expired", '
+  const error =
+    'error="invalid_token", error_description="The access token is not valid, has expired, or is for another API", '
   const detail =
-    "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again."
+    "The access token is not valid, has expired, or is for another API. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again."
   return failure(401, { ...known, detail }, challenge(metadata, error + wanted))
 }
 
