@@ -32,6 +32,7 @@ export { english, say, Sentence, sentences, SentenceValue } from "./model/Senten
 export type { SentenceKey, Sentences } from "./model/Sentences.ts"
 export { alertDetail, causeIn, closedDetail, commandAdvice, tlsDetail, tlsProblemOf } from "./model/TlsProblem.ts"
 export type { TlsProblem } from "./model/TlsProblem.ts"
+export * from "./model/Subscription.ts"
 export * from "./model/Token.ts"
 
 // pure rules
@@ -119,8 +120,9 @@ export * from "./delivery/DispatcherStatus.ts"
 export * as ClockWatch from "./delivery/ClockWatch.ts"
 export * as Retention from "./delivery/Retention.ts"
 export * from "./publish/Idempotency.ts"
+export { ValidGrants } from "./delivery/AccessCheck.ts"
 export { runForever } from "./delivery/Loops.ts"
-export { makeMinuteCounter, minuteWindow } from "./oauth/MinuteCounter.ts"
+export { makeMinuteCounter, minuteWindow } from "./model/MinuteCounter.ts"
 export * from "./delivery/Notifications.ts"
 export { sendDirect } from "./publish/DirectEvent.ts"
 export { ServiceKey, serviceKeyLayer } from "./delivery/ServiceKey.ts"
@@ -154,6 +156,8 @@ export * from "./integrations/OperatorIntegrations.ts"
 export * from "./integrations/ScopeReader.ts"
 export { FeedHub } from "./integrations/FeedHub.ts"
 export * from "./integrations/Feeds.ts"
+export * from "./integrations/Subscriptions.ts"
+export * as SubscriptionEnds from "./integrations/SubscriptionEnds.ts"
 export * from "./integrations/TestEvents.ts"
 
 // text: output for people

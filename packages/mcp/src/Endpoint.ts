@@ -21,6 +21,7 @@ import { Clock, Context, Effect, Layer, Predicate } from "effect"
 import { McpProtocol, McpServer } from "effect/ai"
 import type { HttpServerRequest } from "effect/http"
 import { HttpEffect, HttpMiddleware, HttpRouter } from "effect/http"
+import { Events, eventsExtension } from "./Events.ts"
 import { Sessions } from "./Sessions.ts"
 import type { SessionLimits } from "./Sessions.ts"
 import type { Tool } from "./Tools.ts"
@@ -38,6 +39,9 @@ export interface Limits {
 }
 
 const sessionHeader = "mcp-session-id"
+
+/** Stands for the origin of requests that don't come from a web page. */
+const noOrigin = ""
 
 /** The revisions that can find the authorization server by metadata; those without sessions first. */
 const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25, McpProtocol.v2025_06_18] as const
@@ -117,7 +121,9 @@ const piecesOf = (stream: ReadableStream<Uint8Array>, done: () => void): Pieces 
 }
 
 class Endpoint {
+  readonly #allowedOrigins: ReadonlyArray<string>
   readonly #api: ApiEndpoint
+  readonly #events: Events
   readonly #handler: Handler
   readonly #limits: Limits
   readonly #now: () => number
@@ -127,14 +133,18 @@ class Endpoint {
   readonly #working = new Map<GrantId, number>()
 
   constructor(parts: {
+    readonly allowedOrigins: ReadonlyArray<string>
     readonly api: ApiEndpoint
+    readonly events: Events
     readonly handler: Handler
     readonly limits: Limits
     readonly now: () => number
     readonly publicUrl: PublicUrl["Service"]
     readonly tools: ReadonlyArray<Tool>
   }) {
+    this.#allowedOrigins = parts.allowedOrigins
     this.#api = parts.api
+    this.#events = parts.events
     this.#handler = parts.handler
     this.#limits = parts.limits
     this.#now = parts.now
@@ -168,6 +178,11 @@ class Endpoint {
       const message = parsed(text)
       yield* this.#checkScope(message, caller)
       yield* this.#checkSession(x, message, caller)
+      // Effect's server refuses the others.
+      if (this.#allowedOrigins.includes(x.header("origin") ?? noOrigin)) {
+        const answer = this.#events.answer(x, message, caller)
+        if (answer !== null) return yield* answer
+      }
       const { callsPerGrant } = this.#limits
       const working = this.#working.get(caller.grant_id) ?? 0
       if (working >= callsPerGrant) return yield* tooManyCalls(callsPerGrant)
@@ -276,6 +291,7 @@ export const makeRoutes = Effect.fnUntraced(function* (
       instructions,
       path: mcpPath,
       protocols,
+      extensions: eventsExtension,
       allowedOrigins: browserOrigins,
       allowSessionTermination: true,
       // The lists never change.
@@ -287,7 +303,9 @@ export const makeRoutes = Effect.fnUntraced(function* (
   const clock = Context.get(context, Clock.Clock)
   const untraced = Context.add(context, HttpMiddleware.TracerDisabledWhen, () => true)
   const endpoint = new Endpoint({
+    allowedOrigins: [noOrigin, ...browserOrigins],
     api,
+    events: yield* Events.make(api),
     handler: HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>(untraced)(app),
     limits,
     now: () => clock.currentTimeMillisUnsafe(),

@@ -37,7 +37,7 @@ export const startEndpoint = Effect.fnUntraced(function* (options: Partial<Param
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document))
   const doorhook = yield* start({ directory, mcp: mcp(), caFile: site.caFile, clientIdMetadata: "any", ...options })
   const { url } = yield* mount(doorhook)
-  return { doorhook, id, url }
+  return { doorhook, id, site, url }
 })
 
 /** The SDK's login for an assistant whose user logs in as `login`. */

@@ -19,6 +19,7 @@ import type {
   ScopeReader,
   Publisher,
   SettingStore,
+  Subscriptions,
   TestEvents
 } from "@doorhook/core"
 import { FeedHub } from "@doorhook/core"
@@ -67,6 +68,7 @@ export type ServerServices =
   | DeliveryStore
   | Dispatcher
   | SettingStore
+  | Subscriptions
   | TestEvents
   | Crypto
   | OperatorKey

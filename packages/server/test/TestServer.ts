@@ -25,6 +25,7 @@ import {
   Integrations,
   IntegrationStore,
   MemoryStore,
+  MemoryTransport,
   NameResolver,
   Notifications,
   HostIntegrations,
@@ -38,6 +39,7 @@ import {
   StoreError,
   StoreHealth,
   TenantId,
+  Subscriptions,
   TestEvents,
   UserId,
   WakeSignal
@@ -338,7 +340,6 @@ export const services = (
   options: TestServerOptions = {}
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | TokenStore | Controls> =>
   Layer.mergeAll(
-    Feeds.layer,
     TestPublisher,
     Deliveries.layer,
     HostIntegrations.layer,
@@ -348,9 +349,10 @@ export const services = (
     Clients.layer,
     Grants.layer
   ).pipe(
+    Layer.provideMerge(Subscriptions.layer.pipe(Layer.provideMerge(Feeds.layer))),
     Layer.provideMerge(Layer.merge(Integrations.layer, FeedHub.layer)),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
-    Layer.provide(Layer.mergeAll(TestNames, WakeSignal.layerLocal)),
+    Layer.provide(Layer.mergeAll(TestNames, WakeSignal.layerLocal, MemoryTransport.layer())),
     Layer.provideMerge(Layer.orDie(serviceKeyLayer)),
     Layer.provideMerge(Layer.orDie(DeliverySettings.layer(options.delivery))),
     Layer.provideMerge(

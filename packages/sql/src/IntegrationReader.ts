@@ -3,7 +3,7 @@
  */
 import type { DeliveryOverrides, PreviousSecret, SigningSecret } from "@doorhook/core"
 import { Integration, RecentMap, rootMessage } from "@doorhook/core"
-import { Effect, Predicate, Redacted, Schema } from "effect"
+import { Effect, Predicate, Redacted, Schema, Struct } from "effect"
 import type { IntegrationRow } from "./IntegrationRows.ts"
 import {
   bindings,
@@ -18,7 +18,9 @@ import {
   isUserId,
   overrides,
   overridesOf,
-  scopeOf
+  scopeOf,
+  subscription,
+  subscriptionOf
 } from "./IntegrationRows.ts"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 
@@ -89,6 +91,7 @@ const explain = Schema.decodeUnknownEffect(
     ...Integration.fields,
     bindings,
     overrides,
+    subscription: Schema.optionalKey(subscription),
     signing_secret: secret,
     previous_secrets: Schema.Array(Schema.Struct({ secret, until: Schema.Int }))
   })
@@ -101,9 +104,11 @@ const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Rea
   const scope = scopeOf(row)
   const bound = bindingsOf(row)
   const overridden = overridesOf(row)
+  const subscribed = subscriptionOf(row)
   return scope !== null &&
     bound !== null &&
     overridden !== null &&
+    subscribed !== null &&
     isId(id) &&
     integrator === "webhook" &&
     Predicate.isString(url) &&
@@ -130,12 +135,14 @@ const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Rea
         created_by: { user_id: created_by_user, client_id: created_by_client },
         ...secrets,
         overrides: headers === undefined ? overridden : { ...overridden, headers },
+        ...(subscribed !== undefined && { subscription: subscribed }),
         version,
         created_at,
         updated_at
       })
     : explain({
-        ...row,
+        ...Struct.omit(row, ["subscription"]),
+        ...(row.subscription !== null && { subscription: row.subscription }),
         scope: { type: row.scope_type, id: row.scope_id },
         configuration: { url, method },
         created_by: { user_id: created_by_user, client_id: created_by_client },

@@ -14,6 +14,7 @@ import {
   IntegrationId,
   RecentMap,
   serviceScope,
+  Subscription,
   TenantId,
   UserId
 } from "@doorhook/core"
@@ -38,6 +39,8 @@ export interface IntegrationRow {
   readonly signing_secret: string
   readonly previous_secrets: string
   readonly overrides: string
+  readonly subscription: string | null
+  readonly grant_id: string | null
   readonly failing_since: number | null
   readonly failing_noticed: number
   readonly failing_attempts: number
@@ -69,6 +72,8 @@ export const rowFrom = (column: (name: keyof IntegrationRow) => unknown): Integr
   signing_secret: String(column("signing_secret")),
   previous_secrets: String(column("previous_secrets")),
   overrides: String(column("overrides")),
+  subscription: textOrNull(column("subscription")),
+  grant_id: textOrNull(column("grant_id")),
   failing_since: numberOrNull(column("failing_since")),
   failing_noticed: Number(column("failing_noticed")),
   failing_attempts: Number(column("failing_attempts")),
@@ -122,6 +127,14 @@ const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
 export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
   readOverrides(row.overrides)
 
+export const subscription = Schema.fromJsonString(Subscription)
+const encodeSubscription = Schema.encodeSync(subscription)
+const readSubscription = remembering(Schema.decodeUnknownOption(subscription))
+
+/** Decodes the subscription; undefined without one, and null if it can't be read. */
+export const subscriptionOf = (row: Pick<IntegrationRow, "subscription">): Subscription | undefined | null =>
+  row.subscription === null ? undefined : readSubscription(row.subscription)
+
 /** Seals the header values. */
 const sealed = ({ headers, ...others }: DeliveryOverrides, secrets: SecretBox): DeliveryOverrides => ({
   ...others,
@@ -153,6 +166,8 @@ export const integrationColumns = [
   "signing_secret",
   "previous_secrets",
   "overrides",
+  "subscription",
+  "grant_id",
   "failing_since",
   "failing_noticed",
   "failing_attempts",
@@ -183,6 +198,9 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
       integration.previous_secrets.map(({ secret: each, until }) => ({ secret: secrets.seal(each), until }))
     ),
     overrides: encodeOverrides(sealed(integration.overrides, secrets)),
+    subscription: integration.subscription === undefined ? null : encodeSubscription(integration.subscription),
+    // For the index, see `statements.subscriptions`.
+    grant_id: integration.subscription?.grant_id ?? null,
     failing_since: null,
     failing_noticed: 0,
     failing_attempts: 0,

@@ -59,6 +59,10 @@ const grantOf = (row: Row) => ({
   revoked_at: row["grant_revoked_at"]
 })
 
+const decodeGrantRow = Schema.decodeUnknownEffect(Grant)
+
+export const decodeGrant = (row: Row): Read<Grant> => decodeGrantRow(grantOf(row))
+
 const UsedGrants = Schema.Array(Schema.Struct({ grant: Grant, last_used_at: Schema.Int }))
 const decodeGrantRows = Schema.decodeUnknownEffect(UsedGrants)
 

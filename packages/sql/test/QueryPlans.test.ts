@@ -167,6 +167,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   findKeys: [Keys.find, "SEARCH idempotency_keys USING PRIMARY KEY (key=?)"],
   purgeKeys: [Keys.purge, "COVERING INDEX idempotency_keys_by_expiry (expires_at<?)"],
   subjects: [Integrations.subjects, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
+  subscriptions: [Integrations.subscriptions, "SEARCH integrations USING INDEX integrations_by_grant (grant_id>?)"],
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   dueWarnings: [Integrations.dueWarnings, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   revokeGrantsTo: [
@@ -174,6 +175,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
     "INDEX grants_by_client (client_id=?)",
     "SEARCH grants USING PRIMARY KEY (id=?)"
   ],
+  grant: [Tokens.grant, "SEARCH g USING PRIMARY KEY (id=?)"],
   grantsOf: [
     Tokens.grantsOf,
     "SEARCH g USING INDEX grants_by_user (user_id=?)",

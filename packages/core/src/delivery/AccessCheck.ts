@@ -4,12 +4,19 @@
  * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent checks share one
  * request to the directory.
  */
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Context, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
-import type { UserId } from "../model/Ids.ts"
+import type { GrantId, UserId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
 import { DeliverySettings, directoryPatience } from "./DeliverySettings.ts"
+
+/** Whether a grant is still valid. An engine whose integrations have no grants needs no answer. */
+export const ValidGrants = Context.Reference<(grant: GrantId) => Effect.Effect<boolean, StoreError>>(
+  "@doorhook/core/delivery/ValidGrants",
+  { defaultValue: () => () => Effect.succeed(true) }
+)
 
 /** Whether the user has access, or the directory's error. */
 export type AccessAnswer = boolean | DirectoryError
@@ -34,7 +41,9 @@ interface Known {
 /** Maximum number of scopes with a cached answer, to bound memory. */
 const mostKnown = 1_024
 
-const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
+const keyOf = (user: UserId, scope: Scope, grant = ""): string => `${scope.type} ${scope.id} ${grant} ${user}`
+
+const denied = Effect.succeed(false)
 
 /** Encodes a scope as one number. Ids are positive, so the sign distinguishes buildings from tenants. */
 const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
@@ -55,6 +64,7 @@ type Run = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 export class AccessCheck {
   readonly #directory: Directory["Service"]
+  readonly #isValid: (typeof ValidGrants)["Service"]
   readonly #run: Run
   readonly #patience: number
   readonly #noAnswer: string
@@ -63,8 +73,15 @@ export class AccessCheck {
   #turn = 0
   #isInTurn = false
 
-  private constructor(directory: Directory["Service"], run: Run, patience: number, noAnswer: string) {
+  private constructor(
+    directory: Directory["Service"],
+    isValid: (typeof ValidGrants)["Service"],
+    run: Run,
+    patience: number,
+    noAnswer: string
+  ) {
     this.#directory = directory
+    this.#isValid = isValid
     this.#run = run
     this.#patience = patience
     this.#noAnswer = noAnswer
@@ -77,7 +94,13 @@ export class AccessCheck {
       const patience = directoryPatience(settings)
       const cut = patience < settings.ackTimeout ? " (limited by the lease; a longer lease allows more)" : ""
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      const check = new AccessCheck(yield* Directory, run, patience, `no answer within ${patience} ms${cut}`)
+      const check = new AccessCheck(
+        yield* Directory,
+        yield* ValidGrants,
+        run,
+        patience,
+        `no answer within ${patience} ms${cut}`
+      )
       yield* Effect.addFinalizer(() => Effect.sync(() => check.close()))
       return check
     }
@@ -88,17 +111,17 @@ export class AccessCheck {
    * Otherwise returns null and later calls `onAnswer` once, unless this `AccessCheck` closes first.
    *
    * Identical concurrent calls share one request and its answer. A request fails after the directory's time limit,
-   * counted from its start.
+   * counted from its start. With a grant, the grant must also be valid.
    */
-  ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
+  ask(user: UserId, scope: Scope, onAnswer: OnAnswer, grant?: GrantId): AccessAnswer | null {
     // The service scope is the operator's own, so there is no user's right to check.
     if (scope.type === "service") return true
-    if (this.#isInTurn) {
+    if (this.#isInTurn && grant === undefined) {
       const known = this.#known.get(numberOf(scope))
       if (known !== undefined && known.turn === this.#turn && known.user === user) return known.answer
     }
-    const open = this.#open.size === 0 ? undefined : this.#open.get(keyOf(user, scope))
-    if (open === undefined) return this.#askDirectory(user, scope, onAnswer)
+    const open = this.#open.size === 0 ? undefined : this.#open.get(keyOf(user, scope, grant))
+    if (open === undefined) return this.#askDirectory(user, scope, onAnswer, grant)
     open.callers.push(onAnswer)
     return null
   }
@@ -129,19 +152,25 @@ export class AccessCheck {
     }
   }
 
-  #askDirectory(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
+  #askDirectory(user: UserId, scope: Scope, onAnswer: OnAnswer, grant?: GrantId): AccessAnswer | null {
     let question: Effect.Effect<boolean, DirectoryError>
     try {
       question = mayAccess(this.#directory, user, scope)
+      if (grant !== undefined) question = Effect.flatMapEager(question, (may) => (may ? this.#askGrant(grant) : denied))
     } catch (defect) {
       return failureOf(Cause.die(defect))
     }
-    if (isOutcome(question)) return this.#remember(user, scope, question)
+    const settled = (exit: Outcome) => (grant === undefined ? this.#remember(user, scope, exit) : answerOf(exit))
+    if (isOutcome(question)) return settled(question)
     const asked = this.#run(question)
     const exit = asked.pollUnsafe()
-    if (exit !== undefined) return this.#remember(user, scope, exit)
-    this.#await(keyOf(user, scope), asked, onAnswer)
+    if (exit !== undefined) return settled(exit)
+    this.#await(keyOf(user, scope, grant), asked, onAnswer)
     return null
+  }
+
+  #askGrant(grant: GrantId): Effect.Effect<boolean, DirectoryError> {
+    return Effect.mapErrorEager(this.#isValid(grant), (cause) => new DirectoryError({ operation: "mayAccess", cause }))
   }
 
   #remember(user: UserId, scope: Scope, exit: Outcome): AccessAnswer {

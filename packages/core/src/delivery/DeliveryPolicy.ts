@@ -29,8 +29,12 @@ export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList 
   return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
 }
 
-/** Returns which statuses count as an acknowledgement. */
-export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
+/** Returns which statuses count as an acknowledgement. For subscriptions, SEP-3415 says any 2xx. */
+export const acknowledgementOf = ({
+  overrides,
+  subscription
+}: Pick<Integration, "overrides" | "subscription">): AcknowledgementRule =>
+  overrides.acknowledge ?? (subscription === undefined ? "200" : "2xx")
 
 /** Returns the custom headers of the integration's requests; null for none. */
 export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonly<Record<string, string>> | null =>

@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { Crypto } from "../ports/Crypto.ts"
+import { subscriptionHeader } from "../model/Subscription.ts"
 import { headerNames, signWith } from "./Signature.ts"
 
 /** The `user-agent` header, which some receivers require. */
@@ -26,6 +27,8 @@ export interface AttemptIdentity {
    */
   readonly isReplay: boolean
   readonly body: string
+  /** The handle of the subscription, if the integration is one. */
+  readonly subscription?: string | undefined
 }
 
 /**
@@ -34,7 +37,7 @@ export interface AttemptIdentity {
  */
 export const headersOf = (
   crypto: Crypto["Service"],
-  { attempt, body, expiresAt, id, isReplay, signedAt }: AttemptIdentity,
+  { attempt, body, expiresAt, id, isReplay, signedAt, subscription }: AttemptIdentity,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Readonly<Record<string, string>>> => {
   const timestamp = Math.floor(signedAt / 1_000)
@@ -47,6 +50,7 @@ export const headersOf = (
   }
   if (expiresAt !== null) headers[headerNames.expiresAt] = String(Math.ceil(expiresAt / 1_000))
   if (isReplay) headers[headerNames.replay] = "1"
+  if (subscription !== undefined) headers[subscriptionHeader] = subscription
   if (secrets.length === 0) return Effect.succeed(headers)
   return Effect.mapEager(signWith(crypto, secrets, { id, timestamp, body }), (signature) => {
     headers[headerNames.signature] = signature

@@ -26,7 +26,8 @@ import { makeViews } from "./EventViews.ts"
 import type { Views } from "./EventViews.ts"
 import { placeOf } from "./Redirect.ts"
 import { expiryOf, isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
-import { settleAttempt, settleExpired, settleRightLost } from "./Settlements.ts"
+import { settleAttempt, settleExpired, settleRightLost, settleUnsubscribed } from "./Settlements.ts"
+import { hasExpired, occurrenceOf } from "../model/Subscription.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
 import { logDefect } from "./Loops.ts"
 import { ServiceKey, signsWithServiceKey } from "./ServiceKey.ts"
@@ -311,8 +312,14 @@ export class Sender {
     const { delivery } = flight
     const at = this.#worker.now()
     if (this.#isLate(delivery, at)) return this.#conclude(flight, settleExpired(delivery))
-    const answer = this.#access.ask(ownerOf(delivery), delivery.integration.scope, (late) =>
-      this.#guard(flight, () => this.#answeredLate(flight, late))
+    const { scope, subscription } = delivery.integration
+    if (subscription !== undefined && hasExpired(subscription, at))
+      return this.#conclude(flight, settleUnsubscribed(delivery))
+    const answer = this.#access.ask(
+      ownerOf(delivery),
+      scope,
+      (late) => this.#guard(flight, () => this.#answeredLate(flight, late)),
+      subscription?.grant_id
     )
     if (answer !== null) this.#allowed(flight, answer, at)
   }
@@ -347,17 +354,20 @@ export class Sender {
 
   #sign(flight: InFlight, startedAt: number): void {
     const { delivery } = flight
-    const { event } = delivery
-    const body = bodyOf(this.#views.ofIntegration(delivery.integration, event))
+    const { event, integration } = delivery
+    const { subscription } = integration
+    const seen = this.#views.ofIntegration(integration, event)
+    const body = subscription === undefined ? bodyOf(seen) : occurrenceOf(seen, { cursor: subscription.cursor })
     const identity = {
       id: event.id,
       attempt: delivery.attempts + 1,
       signedAt: startedAt,
       expiresAt: expiryOf(policyOf(this.#worker.settings.retry, event.resource_type), event.created_at),
       isReplay: delivery.resend,
-      body
+      body,
+      subscription: subscription?.id
     }
-    const secrets = this.#secretsFor(delivery.integration, startedAt)
+    const secrets = this.#secretsFor(integration, startedAt)
     const signing = headersOf(this.#crypto, identity, secrets)
     if (isSigned(signing)) return this.#post(flight, startedAt, signing.value, body)
     // Asynchronous cryptography, or several secrets.
@@ -519,7 +529,11 @@ export class Sender {
   }
 
   #secretsFor(integration: Integration, at: number): ReadonlyArray<Redacted.Redacted> {
-    switch (this.#worker.settings.signing) {
+    const { signing } = this.#worker.settings
+    // Subscribers always get the signature with their own secret (SEP-3415, section "Webhook security").
+    if (integration.subscription !== undefined)
+      return [...secretsOf(integration, at), ...(signsWithServiceKey(signing) ? this.#serviceKeys : [])]
+    switch (signing) {
       case "hmac":
         return secretsOf(integration, at)
       case "ed25519":

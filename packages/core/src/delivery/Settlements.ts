@@ -6,6 +6,7 @@ import { isUrgentLane, laneOf } from "../model/Delivery.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { RetryPolicy } from "../model/RetryPolicy.ts"
+import { refusedForGood } from "../model/Subscription.ts"
 import { maxRetryAfter, next } from "../model/RetryPolicy.ts"
 
 /** Status of a receiver that is permanently gone (RFC 9110 section 15.5.11). */
@@ -77,6 +78,10 @@ export const settleAttempt = (
   }
 ): Settlement => {
   if (attempt.outcome === "acknowledged") return settlement(delivery, attempt, ended("delivered", null))
+  const { subscription } = delivery.integration
+  // The receiver of a subscription refuses an event, not all events, with these statuses.
+  if (subscription !== undefined && refusedForGood.includes(attempt.status))
+    return settlement(delivery, attempt, ended("exhausted", "schedule_used_up"))
   if (attempt.status === goneStatus && !context.wasChanged)
     return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
   const retryAfter = respectsRetryAfter(attempt.status) ? context.retryAfter : null
@@ -114,6 +119,10 @@ export const settleExpired = (delivery: LeasedDelivery): Settlement =>
 /** Returns the settlement that ends a delivery because its integration's owner has lost the right to the event. */
 export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
+
+/** Returns the settlement that ends a delivery because its subscription has ended and is about to be removed. */
+export const settleUnsubscribed = (delivery: LeasedDelivery): Settlement =>
+  settlement(delivery, null, ended("cancelled", "integration_deleted"))
 
 /**
  * Turns a 410 settlement into a retry, for an integration that can't be disabled now. The 410 is not lost: the receiver

@@ -3,7 +3,8 @@
  * storage order. A reader continues by cursor. It can prove that nothing is missing: a feed never skips an item that is
  * committed later, and reports a gap if retention has deleted items behind the cursor.
  */
-import { Clock, Context, Effect, Latch, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Latch, Layer, Option, Result, Schema } from "effect"
+import { Base64Url } from "effect/encoding"
 import type { Delivery } from "../model/Delivery.ts"
 import { makeViews } from "../delivery/EventViews.ts"
 import type { SeenEvent } from "../delivery/EventViews.ts"
@@ -38,6 +39,28 @@ export interface FeedCursor {
   /** The position of the last purged item that was reported as a gap; 0 for none. */
   readonly reported: number
 }
+
+/** Returns the beginning of a feed's cursors. */
+const prefixOf = ({ integration, scope }: Feed): string =>
+  integration === null ? `${scope.type} ${scope.id}` : `integration ${integration}`
+
+/** Formats a cursor. Cursors are opaque to clients. */
+export const formatCursor = (feed: Feed, { at, position, reported }: FeedCursor): string =>
+  Base64Url.encode([prefixOf(feed), position, at, reported].join("."))
+
+/** Parses a cursor. None if it does not belong to the feed. */
+export const parseCursor = (feed: Feed, text: string): Option.Option<FeedCursor> =>
+  Result.getSuccess(Base64Url.decodeString(text)).pipe(
+    Option.map((plain): FeedCursor => {
+      const [, position = NaN, at = NaN, reported = NaN] = plain.split(".").map(Number)
+      return { position, at, reported }
+    }),
+    Option.filter(
+      (cursor) =>
+        [cursor.position, cursor.at, cursor.reported].every((n) => Number.isSafeInteger(n) && n >= 0) &&
+        formatCursor(feed, cursor) === text
+    )
+  )
 
 /** Where to begin: after a cursor, with the first item published at a time or later, or with the first or next item. */
 export type FeedStart = { readonly after: FeedCursor } | { readonly since: number } | "first" | "next"

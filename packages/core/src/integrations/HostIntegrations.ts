@@ -205,7 +205,10 @@ export class HostIntegrations extends Context.Service<
       })
 
       const createChecked = ({ actor, document, scope, secret }: Checked) =>
-        Effect.map(integrations.create(actor, scope, document, null, secret), ({ integration }) => integration)
+        Effect.map(
+          integrations.create(actor, scope, document, null, secret && { signing_secret: secret }),
+          ({ integration }) => integration
+        )
 
       /** Returns the integration that an earlier import of the same element created; null if there is none. */
       const findEarlier = Effect.fnUntraced(function* ({ actor, scope, url }: Checked) {

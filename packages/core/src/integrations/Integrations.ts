@@ -5,15 +5,15 @@
  * the answer is "not found", never "forbidden". With `clientIsolation`, integrations that another client created are
  * not found either.
  */
-import { Context, Effect, Exit, Layer, Result, Schema, Struct } from "effect"
+import { Context, Effect, Equal, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { leastOf, MaxDetail, mostFor } from "../model/Detail.ts"
 import type { Detail } from "../model/Detail.ts"
 import type { ClientId, UserId } from "../model/Ids.ts"
 import { IntegrationId } from "../model/Ids.ts"
-import type { Integration, SigningSecret } from "../model/Integration.ts"
-import { creatingClient, ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
+import type { Integration } from "../model/Integration.ts"
+import { creatingClient, isSubscribed, ownPages, Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
@@ -48,6 +48,9 @@ export interface Actor {
 
 /** The integration's versions to which a change may be applied; null for any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
+
+/** Members of a new integration that no document has. */
+export type GivenMembers = Partial<Pick<NewIntegration, "signing_secret" | "subscription">>
 
 /** A created integration, and whether an earlier request with the same idempotency key created it. */
 export interface Created {
@@ -111,15 +114,15 @@ export class Integrations extends Context.Service<
   {
     /**
      * Creates an integration from a JSON:API document, or returns what an earlier request with the same idempotency key
-     * created. Only the first answer shows the signing secret, which is generated unless it is given. Fails with
-     * `LimitReached` if the scope already has `integrationsPerScope` integrations.
+     * created. Only the first answer shows the signing secret, which is generated unless it is among the `given` members.
+     * Fails with `LimitReached` if the scope already has `integrationsPerScope` integrations.
      */
     readonly create: (
       actor: Actor,
       scope: Scope,
       document: unknown,
       idempotencyKey: string | null,
-      secret?: SigningSecret
+      given?: GivenMembers
     ) => Effect.Effect<Created, CreateError | PortError>
     /**
      * Returns one integration of a scope. The result is an `Exit` if the directory and the store answer synchronously.
@@ -166,7 +169,7 @@ export class Integrations extends Context.Service<
       expected: ExpectedVersions
     ) => Effect.Effect<
       Integration,
-      ScopeNotFound | IntegrationNotFound | NotYourIntegration | VersionConflict | PortError
+      ScopeNotFound | IntegrationNotFound | NotYourIntegration | VersionConflict | InvalidInput | PortError
     >
     /** Deletes an integration and cancels its pending deliveries. */
     readonly remove: (
@@ -212,7 +215,9 @@ export class Integrations extends Context.Service<
       ) {
         yield* authorize(actor, scope)
         const findExpected = () => requireVersion(find(actor, scope, id), expected)
-        const input = yield* readInput(actor, document, yield* findExpected(), reader)
+        const before = yield* findExpected()
+        const input = yield* readInput(actor, document, before, reader)
+        if (isSubscribed(before) && !hasSameTarget(before, apply(before, input))) return yield* subscriptionStays
         return yield* changeStored({ store, dispatcher, now }, findExpected, (current) => {
           const changed = apply(current, input)
           return { ...changed, detail: leastOf(changed.detail, mostOf(maxDetail, actor, changed)) }
@@ -223,7 +228,13 @@ export class Integrations extends Context.Service<
         function* (actor, scope, id, expected) {
           yield* authorize(actor, scope)
           const signing_secret = yield* newSecret
-          const findExpected = () => requireVersion(requireCreator(actor, find(actor, scope, id)), expected)
+          const findExpected = () =>
+            requireVersion(requireCreator(actor, find(actor, scope, id)), expected).pipe(
+              Effect.filterOrFail(
+                (found) => !isSubscribed(found),
+                () => subscriptionStays
+              )
+            )
           return yield* changeStored({ store, dispatcher, now }, findExpected, (current, at) => ({
             ...current,
             ...rotated(current, signing_secret, at)
@@ -237,9 +248,9 @@ export class Integrations extends Context.Service<
       })
 
       return Integrations.of({
-        create: Effect.fnUntraced(function* (actor, scope, document, idempotencyKey, secret) {
+        create: Effect.fnUntraced(function* (actor, scope, document, idempotencyKey, given) {
           yield* authorize(actor, scope)
-          return yield* create(actor, scope, document, idempotencyKey, secret)
+          return yield* create(actor, scope, document, idempotencyKey, given)
         }),
         get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(actor, scope, id)),
         list: (actor, scope, { limit, offset }) =>
@@ -260,6 +271,21 @@ export class Integrations extends Context.Service<
     })
   )
 }
+
+/** The receiver of a subscription was asked whether it wants these events; others must be asked too. */
+const subscriptionStays = new InvalidInput({
+  title: "Invalid integration",
+  problems: [
+    {
+      pointer: "/data/attributes",
+      detail:
+        "is a subscription of an MCP client: its URL, bindings and secret are the client's. The client ends it with events/unsubscribe, and subscribes again."
+    }
+  ]
+})
+
+const hasSameTarget = (one: Integration, other: Integration): boolean =>
+  one.configuration.url === other.configuration.url && Equal.equals(one.bindings, other.bindings)
 
 const originOf = ({ configuration: { url } }: Integration): string | undefined => URL.parse(url)?.origin
 
@@ -453,13 +479,14 @@ const makeCreate = <E>(
     scope: Scope,
     document: unknown,
     request: IdempotentRequest | null,
-    secret?: SigningSecret
+    given: GivenMembers = {}
   ) {
     const input = yield* read(actor, document)
     const { status = "enabled", name = null, description = null, ...attributes } = input
-    const signing_secret = secret ?? (yield* newSecret)
+    const signing_secret = given.signing_secret ?? (yield* newSecret)
     const at = now()
     const fields: NewIntegration = {
+      ...given,
       ...attributes,
       name,
       description,
@@ -496,9 +523,9 @@ const makeCreate = <E>(
     scope: Scope,
     document: unknown,
     idempotencyKey: string | null,
-    secret?: SigningSecret
+    given?: GivenMembers
   ) {
-    if (idempotencyKey === null) return yield* createNew(actor, scope, document, null, secret)
+    if (idempotencyKey === null) return yield* createNew(actor, scope, document, null, given)
     const sender = [actor.client_id ?? ownPages, actor.user_id, scope.type, scope.id, idempotencyKey]
     const key = `integration ${JSON.stringify(sender)}`
     if (inFlight.has(key)) return yield* new KeyInUse()
@@ -507,7 +534,7 @@ const makeCreate = <E>(
       const text = yield* Effect.fromResult(textOf(document))
       const fingerprint = yield* fingerprintOf(crypto, text)
       const request = { key, fingerprint }
-      return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request, secret))
+      return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request, given))
     }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))
   })
 }

@@ -3,10 +3,11 @@
  */
 import { Effect, Layer, Struct } from "effect"
 import { IntegrationId } from "../model/Ids.ts"
-import type { Integration, Scope } from "../model/Integration.ts"
+import type { Integration, Scope, SubscribedIntegration } from "../model/Integration.ts"
+import { isSubscribed } from "../model/Integration.ts"
 import { matchesSearch } from "../model/IntegrationSearch.ts"
 import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
-import type { IntegrationWithHealth, StatusFilter } from "../ports/IntegrationStore.ts"
+import type { IntegrationWithHealth, StatusFilter, SubscriptionPlace } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
 import { reasonOfDisabled } from "../delivery/Transitions.ts"
 import { MemoryState, takenKey } from "./MemoryState.ts"
@@ -110,6 +111,17 @@ const make = Effect.gen(function* () {
           .slice(0, limit)
       ),
 
+    subscriptions: (after, limit) =>
+      Effect.sync(() => {
+        const items = [...integrations.values()]
+          .filter(isSubscribed)
+          .filter((one) => comparePlaces(placeOf(one), after) > 0)
+          .toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+          .slice(0, limit)
+        const last = items.length < limit ? undefined : items.at(-1)
+        return { items, next: last === undefined ? null : placeOf(last) }
+      }),
+
     findWithHealth: (id) =>
       Effect.sync(() => {
         const integration = integrations.get(id)
@@ -127,5 +139,10 @@ const isOf =
     status === "unhealthy"
       ? failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
       : status === undefined || integration.status === status
+
+const placeOf = ({ id, subscription: { grant_id } }: SubscribedIntegration): SubscriptionPlace => ({ grant_id, id })
+
+const comparePlaces = (a: SubscriptionPlace, b: SubscriptionPlace): number =>
+  a.grant_id === b.grant_id ? a.id - b.id : a.grant_id < b.grant_id ? -1 : 1
 
 const keyOf = ({ id, type }: Scope): string => `${type}:${id}`

@@ -260,6 +260,8 @@ const make = Effect.sync(() => {
         stored.token = { ...stored.token, retired_at: now }
       }),
 
+    findGrant: (id) => Effect.sync(() => grants.get(id)?.grant ?? null),
+
     revokeGrant: (id, now) =>
       Effect.sync(() => {
         const stored = grants.get(id)

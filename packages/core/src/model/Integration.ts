@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { Detail } from "./Detail.ts"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
+import { Subscription } from "./Subscription.ts"
 
 /**
  * The building or tenant whose events an integration gets. The scope `service` is for the operator's own integration,
@@ -106,12 +107,20 @@ export const Integration = Schema.Struct({
   /** Replaced secrets that may still sign, newest first. */
   previous_secrets: Schema.Array(PreviousSecret),
   overrides: DeliveryOverrides,
+  /** Set if the integration is a subscription of an MCP client. */
+  subscription: Schema.optionalKey(Subscription),
   /** Incremented by each change. Entity tags are derived from it. */
   version: Schema.Int,
   created_at: Schema.Int,
   updated_at: Schema.Int
 })
 export type Integration = typeof Integration.Type
+
+/** An integration that is a subscription of an MCP client. */
+export type SubscribedIntegration = Integration & { readonly subscription: Subscription }
+
+export const isSubscribed = (integration: Integration): integration is SubscribedIntegration =>
+  integration.subscription !== undefined
 
 /** Returns the client that created an integration; null if no client did. */
 export const creatingClient = ({ created_by }: Pick<Integration, "created_by">): ClientId | null =>

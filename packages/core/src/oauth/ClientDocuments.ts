@@ -17,7 +17,7 @@ import { Transport } from "../ports/Transport.ts"
 import { AuthorizationSettings, includesOrigin } from "./AuthorizationSettings.ts"
 import type { ClientIdMetadata } from "./AuthorizationSettings.ts"
 import { networkOf } from "./LoginThrottle.ts"
-import { makeMinuteCounter } from "./MinuteCounter.ts"
+import { makeMinuteCounter } from "../model/MinuteCounter.ts"
 
 /** Largest document, in bytes (section 6.6). */
 const maxBytes = 5 * 1024

@@ -3,8 +3,8 @@
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
-import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids.ts"
-import type { Integration } from "../model/Integration.ts"
+import type { BuildingId, ClientId, GrantId, IntegrationId, TenantId } from "../model/Ids.ts"
+import type { Integration, SubscribedIntegration } from "../model/Integration.ts"
 import { Scope } from "../model/Integration.ts"
 import type { FailureState } from "../model/FailureState.ts"
 import type { IntegrationSearch } from "../model/IntegrationSearch.ts"
@@ -61,6 +61,19 @@ export interface ListedPage {
   readonly limit: number
   /** Only integrations that this client created. */
   readonly client_id?: ClientId
+}
+
+/** A place in the list of subscriptions: after an integration of a grant. */
+export interface SubscriptionPlace {
+  /** Empty before the first grant. */
+  readonly grant_id: GrantId | ""
+  readonly id: IntegrationId | 0
+}
+
+export interface SubscriptionPage {
+  readonly items: ReadonlyArray<SubscribedIntegration>
+  /** Where the next page begins; null after the last one. */
+  readonly next: SubscriptionPlace | null
 }
 
 /** The scope has reached its limit of integrations. */
@@ -132,6 +145,11 @@ export class IntegrationStore extends Context.Service<
     readonly listAll: (
       filter: IntegrationFilter & { readonly after: IntegrationId | 0; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
+    /**
+     * Returns the subscriptions after a place, ordered by grant and id. Unreadable ones are left out, but counted in the
+     * limit.
+     */
+    readonly subscriptions: (after: SubscriptionPlace, limit: number) => Effect.Effect<SubscriptionPage, StoreError>
     /** Returns one integration with its failure state. */
     readonly findWithHealth: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth | null, StoreError>
   }

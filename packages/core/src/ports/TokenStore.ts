@@ -99,6 +99,8 @@ export class TokenStore extends Context.Service<
     /** Marks a rotated refresh token as retired, after its successor has been used. */
     readonly retireRefreshToken: (hash: TokenHash, now: number) => Effect.Effect<void, StoreError>
 
+    /** Returns a grant, even if it is revoked; null if it was never stored or is purged. */
+    readonly findGrant: (id: GrantId) => Effect.Effect<Grant | null, StoreError>
     /**
      * Revokes a grant, so that its code and all its tokens are invalid. Searches still return the code and the tokens,
      * with the revoked grant.

@@ -2,7 +2,7 @@
  * The contract of `IntegrationStore`. The cases also use the store's `DeliveryStore`.
  */
 import { Effect, Redacted } from "effect"
-import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
+import { BuildingId, ClientId, GrantId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationFilter } from "../ports/IntegrationStore.ts"
@@ -53,6 +53,13 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           allow_targets: ["10.0.0.0/8"],
           headers: { "x-api-key": Redacted.make("swordfish") },
           requests_per_second: 0.5
+        },
+        subscription: {
+          id: "sub_1",
+          name: "call.create",
+          grant_id: GrantId.make("grant"),
+          expires_at: start + 1,
+          cursor: "a cursor"
         },
         version: 7,
         created_at: 1_893_456_000_123
@@ -111,6 +118,36 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("a client without any", yield* page(0, "Other client"), { items: [], total: 0 })
       const all = yield* store.list(building(3), { offset: 0, limit: 10 })
       yield* expectEqual("of all clients", all.total, 3)
+    })
+  },
+  {
+    name: "`subscriptions` returns subscriptions and nothing else, by grant and id, and follows changes",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const of = (grant: string) => ({
+        id: "sub_1",
+        name: "access_log.create",
+        grant_id: GrantId.make(grant),
+        expires_at: start,
+        cursor: ""
+      })
+      const b1 = yield* createIntegration({ subscription: of("b") })
+      const a = yield* createIntegration({ subscription: of("a") })
+      const plain = yield* createIntegration()
+      const b2 = yield* createIntegration({ subscription: of("b"), scope: tenant(2) })
+      const page = (grant_id: GrantId | "", id: IntegrationId | 0, limit: number) =>
+        store.subscriptions({ grant_id, id }, limit)
+      const place = (one: Integration) => ({ grant_id: one.subscription?.grant_id ?? "", id: one.id })
+      yield* expectEqual("all", yield* page("", 0, 9), { items: [a, b1, b2], next: null })
+      yield* expectEqual("first page", yield* page("", 0, 2), { items: [a, b1], next: place(b1) })
+      yield* expectEqual("next page", yield* page(GrantId.make("b"), b1.id, 2), { items: [b2], next: null })
+      yield* expectEqual("of one grant", yield* page(GrantId.make("b"), 0, 2), { items: [b1, b2], next: place(b2) })
+      const moved = { ...b1, subscription: of("c"), version: 2 }
+      yield* expectEqual("changed", yield* store.update(moved, 1), true)
+      yield* store.update({ ...plain, version: 2 }, 1)
+      yield* store.remove(a)
+      yield* expectEqual("after changes", yield* page("", 0, 9), { items: [b2, moved], next: null })
+      yield* expectEqual("one", yield* store.find(b1.id), moved)
     })
   },
   {

@@ -31,7 +31,11 @@ import {
   serviceKeyLayer,
   ServiceUrl,
   SettingStore,
+  SubscriptionEnds,
+  Subscriptions,
   TestEvents,
+  TokenStore,
+  ValidGrants,
   withDeadlines
 } from "@doorhook/core"
 import {
@@ -85,8 +89,9 @@ export const deliveryLayer = <E, R = never>(
     )
   )
   const gauges = KeptGauges.layer.pipe(Layer.provide(StoreProbe.layer), Layer.provide(healthOf(config)))
-  return Layer.mergeAll(gauges, Retention.layer, ClockWatch.layer(hostname())).pipe(
+  return Layer.mergeAll(gauges, Retention.layer, SubscriptionEnds.layer, ClockWatch.layer(hostname())).pipe(
     Layer.provideMerge(dispatcher),
+    Layer.provide(validGrantsLayer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(NotificationWebhook.layer),
     Layer.provideMerge(Agreement.layer(config)),
@@ -115,6 +120,17 @@ const absenceLayer = ({ database = defaultDatabase }: EngineConfig) =>
       return (scope) => (moves.length === 0 ? null : BuildingMoves.absenceOf(moves, scope))
     })
   )
+
+/** Lets deliveries to subscriptions of MCP clients end with the grant. */
+const validGrantsLayer = Layer.effect(
+  ValidGrants,
+  Effect.map(
+    TokenStore,
+    (tokens) => (id) =>
+      // A grant that is purged without having been revoked has no tokens left.
+      Effect.mapEager(tokens.findGrant(id), (grant) => grant === null || grant.revoked_at === null)
+  )
+)
 
 /** Name of the stored public URL. */
 const urlName = "public_url"
@@ -180,7 +196,6 @@ export const layer = <E, R = never>(
   const services = Layer.mergeAll(
     tracedPublisher(Publisher.layer),
     Deliveries.layer,
-    Feeds.layer,
     OperatorIntegrations.layer,
     HostIntegrations.layer,
     TestEvents.layer,
@@ -190,6 +205,7 @@ export const layer = <E, R = never>(
     ScopeReader.layer
   ).pipe(
     Layer.provide(Layer.unwrap(Effect.map(DeliverySettings, ({ allow }) => clientDocumentsLayer(allow)))),
+    Layer.provideMerge(Subscriptions.layer.pipe(Layer.provideMerge(Feeds.layer))),
     Layer.provideMerge(Layer.merge(Integrations.layer, FeedHub.layer)),
     Layer.provide(Layer.succeed(ResourceTypeAliases, resourceTypeAliases(config)))
   )

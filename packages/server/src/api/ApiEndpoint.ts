@@ -11,7 +11,7 @@ import {
   minuteWindow,
   publicScope
 } from "@doorhook/core"
-import type { OwnApi, Principal } from "@doorhook/core"
+import type { FeedHub, Feeds, OwnApi, Principal } from "@doorhook/core"
 import { Clock, Context, Effect, Exit, Option } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
 import type { Exchange } from "../http/Exchange.ts"
@@ -24,6 +24,7 @@ import type { QueryParameters } from "../http/Query.ts"
 import { parseQuery } from "../http/Query.ts"
 import type { Answer, Face, Method, Params, Pieces, Route } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
+import { FeedStreams } from "./FeedStreams.ts"
 import { scopeIn, scopeKinds } from "./ScopePaths.ts"
 
 type Headers = Readonly<Record<string, string>>
@@ -129,140 +130,145 @@ export interface ApiEndpoint {
   readonly admit: (x: Exchange, api: OwnApi) => Effect.Effect<Principal, KnownError>
   /** Identifies the caller of a request again; null if the token is no longer valid. Counts nothing. */
   readonly identify: (x: Exchange, api: OwnApi) => Effect.Effect<Principal | null, KnownError>
+  /** The event streams of this process. */
+  readonly streams: FeedStreams
   /** Makes the route of an operation that needs an access token. */
   readonly operation: <Name extends string>(operation: Operation<Name>) => Route
   /** Makes the route of a public document, which needs no access token. The document is made at the first request. */
   readonly open: (operation: string, path: `/v4/${string}`, document: () => string) => Route
 }
 
+type ApiServices = AuthorizationServer | ApiSettings | FeedHub | Feeds | PublicUrl
+
 /**
  * Makes the factory of the API's routes. All routes must share one factory, because it counts requests for the rate
  * limit.
  */
-export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings | PublicUrl> =
-  Effect.gen(function* () {
-    const authorization = yield* AuthorizationServer
-    const publicUrl = yield* PublicUrl
-    const { plainJson, requestsPerMinute } = yield* ApiSettings
-    const absence = yield* BuildingMoves.Absence
-    const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
-    const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
+export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, ApiServices> = Effect.gen(function* () {
+  const authorization = yield* AuthorizationServer
+  const streams = yield* FeedStreams.make
+  const publicUrl = yield* PublicUrl
+  const { plainJson, requestsPerMinute } = yield* ApiSettings
+  const absence = yield* BuildingMoves.Absence
+  const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
+  const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
-    /** Chooses the media type of the answer; null if the client accepts none that doorhook supports. */
-    const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
-      plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
+  /** Chooses the media type of the answer; null if the client accepts none that doorhook supports. */
+  const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
+    plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
 
-    const face: Face = {
-      refuse: (x, refusal) =>
-        Exit.succeed({
-          status: refusal.status,
-          headers: { "content-type": negotiate(x) ?? MediaType.jsonApi, ...refusal.headers, ...common },
-          body: failureBody(x.id, refusal)
-        })
-    }
-
-    const identify = (x: Exchange, api: OwnApi): Effect.Effect<Principal | null, KnownError> => {
-      const presented = readBearer(x.header("authorization"))
-      // Only `/v4` is older than bound tokens.
-      const audience = { resource: publicUrl.url + api, acceptsUnbound: api === apiPath }
-      return presented._tag === "Token" ? authorization.authenticate(presented.token, audience) : Exit.succeed(null)
-    }
-
-    const authenticate = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> => {
-      const presented = readBearer(x.header("authorization"))
-      const metadata = () => resourceMetadataUrl(publicUrl.url, api)
-      return Effect.flatMapEager(identify(x, api), (caller) => {
-        if (caller === null)
-          return Exit.fail(unauthorized(presented, metadata(), api === mcpPath ? publicScope : undefined))
-        return caller.scopes.includes(publicScope)
-          ? Exit.succeed(caller)
-          : Exit.fail(insufficientScope(publicScope, metadata()))
+  const face: Face = {
+    refuse: (x, refusal) =>
+      Exit.succeed({
+        status: refusal.status,
+        headers: { "content-type": negotiate(x) ?? MediaType.jsonApi, ...refusal.headers, ...common },
+        body: failureBody(x.id, refusal)
       })
-    }
+  }
 
-    const admit = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> =>
-      Effect.flatMapEager(authenticate(x, api), (caller) =>
-        Exit.map(countRequest(caller.grant_id), (limits) => {
-          x.also = limits
-          x.client = `grant ${caller.grant_id}`
-          return caller
-        })
-      )
+  const identify = (x: Exchange, api: OwnApi): Effect.Effect<Principal | null, KnownError> => {
+    const presented = readBearer(x.header("authorization"))
+    // Only `/v4` is older than bound tokens.
+    const audience = { resource: publicUrl.url + api, acceptsUnbound: api === apiPath }
+    return presented._tag === "Token" ? authorization.authenticate(presented.token, audience) : Exit.succeed(null)
+  }
 
-    /**
-     * The refusal of a request about a building or tenant that another database serves (RFC 9110 section 15.5.20); null for
-     * any other.
-     */
-    const refusalOf = (params: Params): RequestFailure | null => {
-      const kind = scopeKinds.find(({ parameter }) => parameter in params)
-      const scope = kind === undefined ? null : Option.getOrNull(Exit.getSuccess(scopeIn(kind, params)))
-      const move = scope === null ? null : absence(scope)
-      if (scope === null || move === null) return null
-      const detail = BuildingMoves.absenceText(scope, move)
-      return failure(421, { code: "misdirected", title: "Served elsewhere", detail })
-    }
+  const authenticate = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> => {
+    const presented = readBearer(x.header("authorization"))
+    const metadata = () => resourceMetadataUrl(publicUrl.url, api)
+    return Effect.flatMapEager(identify(x, api), (caller) => {
+      if (caller === null)
+        return Exit.fail(unauthorized(presented, metadata(), api === mcpPath ? publicScope : undefined))
+      return caller.scopes.includes(publicScope)
+        ? Exit.succeed(caller)
+        : Exit.fail(insufficientScope(publicScope, metadata()))
+    })
+  }
 
-    const answerWith =
-      (mediaType: MediaType.ApiMediaType) =>
-      ({ document, headers, status }: Reply): Answer =>
-        document === undefined
-          ? { status, headers: { ...headers, ...common }, body: null }
-          : { status, headers: { "content-type": mediaType, ...headers, ...common }, body: document }
+  const admit = (x: Exchange, api: OwnApi): Effect.Effect<Principal, KnownError> =>
+    Effect.flatMapEager(authenticate(x, api), (caller) =>
+      Exit.map(countRequest(caller.grant_id), (limits) => {
+        x.also = limits
+        x.client = `grant ${caller.grant_id}`
+        return caller
+      })
+    )
 
-    return {
+  /**
+   * The refusal of a request about a building or tenant that another database serves (RFC 9110 section 15.5.20); null for
+   * any other.
+   */
+  const refusalOf = (params: Params): RequestFailure | null => {
+    const kind = scopeKinds.find(({ parameter }) => parameter in params)
+    const scope = kind === undefined ? null : Option.getOrNull(Exit.getSuccess(scopeIn(kind, params)))
+    const move = scope === null ? null : absence(scope)
+    if (scope === null || move === null) return null
+    const detail = BuildingMoves.absenceText(scope, move)
+    return failure(421, { code: "misdirected", title: "Served elsewhere", detail })
+  }
+
+  const answerWith =
+    (mediaType: MediaType.ApiMediaType) =>
+    ({ document, headers, status }: Reply): Answer =>
+      document === undefined
+        ? { status, headers: { ...headers, ...common }, body: null }
+        : { status, headers: { "content-type": mediaType, ...headers, ...common }, body: document }
+
+  return {
+    face,
+    admit,
+    identify,
+    streams,
+    operation: <Name extends string>({
+      method,
+      operation,
+      path,
+      query: names = [],
+      repeatable = [],
+      run,
+      stream
+    }: Operation<Name>): Route => ({
+      method,
+      path,
       face,
-      admit,
-      identify,
-      operation: <Name extends string>({
-        method,
-        operation,
-        path,
-        query: names = [],
-        repeatable = [],
-        run,
-        stream
-      }: Operation<Name>): Route => ({
-        method,
+      operation,
+      query: names,
+      crossOrigin: true,
+      handle: (x, params) =>
+        Effect.flatMapEager(admit(x, apiPath), (caller) => {
+          const refusal = refusalOf(params)
+          if (refusal !== null) return Exit.fail(refusal)
+          if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
+            const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
+              stream({ caller, query, params, x, again: Effect.suspend(() => identify(x, apiPath)) })
+            )
+            return Effect.mapEager(pieces, (body): Answer => ({ status: 200, headers: streamHeaders, body }))
+          }
+          const mediaType = negotiate(x)
+          if (mediaType === null) return Exit.fail(notAcceptable)
+          const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
+            run({ caller, query, params, x })
+          )
+          return Effect.mapEager(reply, answerWith(mediaType))
+        })
+    }),
+    open: (operation, path, make) => {
+      let known: string | null = null
+      return {
+        method: "GET",
         path,
         face,
         operation,
-        query: names,
         crossOrigin: true,
-        handle: (x, params) =>
-          Effect.flatMapEager(admit(x, apiPath), (caller) => {
-            const refusal = refusalOf(params)
-            if (refusal !== null) return Exit.fail(refusal)
-            if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
-              const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
-                stream({ caller, query, params, x, again: Effect.suspend(() => identify(x, apiPath)) })
-              )
-              return Effect.mapEager(pieces, (body): Answer => ({ status: 200, headers: streamHeaders, body }))
-            }
-            const mediaType = negotiate(x)
-            if (mediaType === null) return Exit.fail(notAcceptable)
-            const reply = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
-              run({ caller, query, params, x })
-            )
-            return Effect.mapEager(reply, answerWith(mediaType))
+        handle: (x) => {
+          const mediaType = negotiate(x)
+          if (mediaType === null) return Exit.fail(notAcceptable)
+          return Exit.map(parseQuery(x.query, []), () => {
+            known ??= make()
+            return answerWith(mediaType)({ status: 200, document: known })
           })
-      }),
-      open: (operation, path, make) => {
-        let known: string | null = null
-        return {
-          method: "GET",
-          path,
-          face,
-          operation,
-          crossOrigin: true,
-          handle: (x) => {
-            const mediaType = negotiate(x)
-            if (mediaType === null) return Exit.fail(notAcceptable)
-            return Exit.map(parseQuery(x.query, []), () => {
-              known ??= make()
-              return answerWith(mediaType)({ status: 200, document: known })
-            })
-          }
         }
       }
     }
-  })
+  }
+})

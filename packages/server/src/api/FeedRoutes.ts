@@ -1,7 +1,17 @@
 /**
  * Feeds: the deliveries of an integration, and the events of a building or tenant, by cursor.
  */
-import { bodyOf, CursorBeyondEnd, Feeds, formatDeliveryId, isoOf, parseIso, ResourceTypes } from "@doorhook/core"
+import {
+  bodyOf,
+  CursorBeyondEnd,
+  Feeds,
+  formatCursor,
+  formatDeliveryId,
+  isoOf,
+  parseCursor,
+  parseIso,
+  ResourceTypes
+} from "@doorhook/core"
 import type {
   Feed,
   FeedCursor,
@@ -12,8 +22,7 @@ import type {
   ResourceType,
   ResourceTypeTable
 } from "@doorhook/core"
-import { Effect, Exit, Option, Result } from "effect"
-import { Base64Url } from "effect/encoding"
+import { Effect, Exit, Option } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { failure, parameterFailure } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
@@ -21,36 +30,14 @@ import type { Params } from "../http/Route.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
-import { FeedStreams } from "./FeedStreams.ts"
+import { inOneLine } from "./FeedStreams.ts"
 import type { StreamFormat } from "./FeedStreams.ts"
 import { listDocument, readPart, readSize, sizeParameters } from "./ListPages.ts"
 import type { ListPart, PageSize } from "./ListPages.ts"
 import { collectionUrl, scopePath, scopeKinds, scopeIn, scopeUrl, targetIn } from "./ScopePaths.ts"
 import type { ScopeKind } from "./ScopePaths.ts"
 
-// ---- Cursors and parameters
-
-/** Returns the beginning of a feed's cursors. */
-const prefixOf = ({ integration, scope }: Feed): string =>
-  integration === null ? `${scope.type} ${scope.id}` : `integration ${integration}`
-
-/** Formats a cursor. Cursors are opaque to clients. */
-const formatCursor = (feed: Feed, { at, position, reported }: FeedCursor): string =>
-  Base64Url.encode([prefixOf(feed), position, at, reported].join("."))
-
-/** Parses a cursor. None if it does not belong to the feed. */
-const parseCursor = (feed: Feed, text: string): Option.Option<FeedCursor> =>
-  Result.getSuccess(Base64Url.decodeString(text)).pipe(
-    Option.map((plain): FeedCursor => {
-      const [, position = NaN, at = NaN, reported = NaN] = plain.split(".").map(Number)
-      return { position, at, reported }
-    }),
-    Option.filter(
-      (cursor) =>
-        [cursor.position, cursor.at, cursor.reported].every((n) => Number.isSafeInteger(n) && n >= 0) &&
-        formatCursor(feed, cursor) === text
-    )
-  )
+// ---- Parameters
 
 const feedParameters = ["after", "since", "resource_type", "wait", ...sizeParameters] as const
 type FeedQuery = QueryParameters<(typeof feedParameters)[number]>
@@ -190,10 +177,15 @@ const readLastEventId = (feed: Feed, text = ""): Read<FeedStart | null> =>
       })
 
 const formatOf = (feed: Feed): StreamFormat => ({
-  event: feed.integration === null ? "event" : "delivery",
-  cursorText: (cursor) => formatCursor(feed, cursor),
-  itemText,
-  gapText: (gap) => JSON.stringify(gapText(gap))
+  key: formatCursor(feed, { position: 0, at: 0, reported: 0 }),
+  begin: (cursor, gap) =>
+    gap === null ? ":\n\n" : `id: ${formatCursor(feed, cursor)}\nevent: gap\ndata: ${JSON.stringify(gapText(gap))}\n\n`,
+  line: (cursor, item) => {
+    const event = item.delivery === null ? "event" : "delivery"
+    return `id: ${formatCursor(feed, cursor)}\nevent: ${event}\ndata: ${inOneLine(itemText(item))}\n\n`
+  },
+  heartbeat: () => ":\n\n",
+  end: (reason) => `event: end\ndata: {"reason":"${reason}"}\n\n`
 })
 
 /** Says in which parameter a cursor beyond the end was given. */
@@ -204,11 +196,10 @@ const refuseCursor = <A, E>(read: Effect.Effect<A, E | CursorBeyondEnd>) =>
     ({ message }) => Exit.fail(parameterFailure("after", message))
   )
 
-export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
+export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation, streams }: ApiEndpoint) {
   const feeds = yield* Feeds
   const publicUrl = yield* PublicUrl
   const declared = yield* ResourceTypes
-  const streams = yield* FeedStreams.make
 
   return scopeKinds.flatMap(routesOf).map(({ feedIn, operation: name, path, urlOf }) =>
     operation({
@@ -260,7 +251,8 @@ export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation }: ApiEnd
           })
           yield* feeds.authorize(caller, feed)
           const { cursor, gap } = yield* refuseCursor(feeds.locate(feed, last ?? start ?? "next", types))
-          return yield* streams.open({ caller, again, feed, cursor, gap, types, format: formatOf(feed) })
+          const wants = ({ resource_type }: FeedEntry["event"]) => types?.includes(resource_type) ?? true
+          return yield* streams.open({ caller, again, feed, cursor, gap, wants, format: formatOf(feed) })
         })
     })
   )

@@ -6,16 +6,7 @@
  * serves them all.
  */
 import { BuildingMoves, FeedHub, Feeds, storeTime } from "@doorhook/core"
-import type {
-  Feed,
-  FeedCursor,
-  FeedEntry,
-  FeedGap,
-  FeedPage,
-  Principal,
-  ResourceType,
-  StoreError
-} from "@doorhook/core"
+import type { Feed, FeedCursor, FeedEntry, FeedGap, FeedPage, Principal, StoreError } from "@doorhook/core"
 import { Effect, Exit, Fiber } from "effect"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure } from "../http/Failures.ts"
@@ -23,12 +14,18 @@ import type { Pieces } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
-/** How items, cursors and gaps are written. */
+export type EndReason = "token_expired" | "token_revoked" | "right_lost" | "shutdown" | "too_slow"
+
+/** How a stream is written, as texts of server-sent events. */
 export interface StreamFormat {
-  readonly event: "delivery" | "event"
-  readonly cursorText: (cursor: FeedCursor) => string
-  readonly itemText: (item: FeedEntry) => string
-  readonly gapText: (gap: FeedGap) => string
+  /** Streams with the same key write items alike. */
+  readonly key: string
+  readonly begin: (cursor: FeedCursor, gap: FeedGap | null) => string
+  /** Writes an item. The cursor is after the item. */
+  readonly line: (cursor: FeedCursor, item: FeedEntry) => string
+  /** Keeps a quiet connection open. */
+  readonly heartbeat: (cursor: FeedCursor) => string
+  readonly end: (reason: EndReason) => string
 }
 
 /** A stream to open. */
@@ -39,13 +36,10 @@ export interface StreamRequest {
   readonly feed: Feed
   readonly cursor: FeedCursor
   readonly gap: FeedGap | null
-  readonly types: ReadonlyArray<ResourceType> | undefined
+  /** Whether the stream has an event; undefined for all. */
+  readonly wants: ((event: FeedEntry["event"]) => boolean) | undefined
   readonly format: StreamFormat
 }
-
-type EndReason = "token_expired" | "token_revoked" | "right_lost" | "shutdown" | "too_slow"
-
-const endText = (reason: EndReason): string => `event: end\ndata: {"reason":"${reason}"}\n\n`
 
 /** Longest time between two looks at the deadlines of all streams, in milliseconds. */
 const tick = 1_000
@@ -55,7 +49,7 @@ const itemsPerRead = 100
 
 /** An item as a server-sent event. */
 interface Line {
-  readonly type: ResourceType
+  readonly event: FeedEntry["event"]
   readonly text: string
 }
 
@@ -63,13 +57,13 @@ interface Batch extends Pick<FeedPage, "cursor" | "more"> {
   readonly lines: ReadonlyArray<Line>
 }
 
-/** The data of an event must be one line. Line breaks in JSON are only between its parts. */
-const inOneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, " ")
+/** The data of a server-sent event must be one line. Line breaks in JSON are only between its parts. */
+export const inOneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, " ")
 
-const toLine = (cursor: FeedCursor, item: FeedEntry, { cursorText, event, itemText }: StreamFormat): Line => {
-  const id = cursorText({ ...cursor, position: item.position, at: item.event.created_at })
-  return { type: item.event.resource_type, text: `id: ${id}\nevent: ${event}\ndata: ${inOneLine(itemText(item))}\n\n` }
-}
+const toLine = (cursor: FeedCursor, item: FeedEntry, { line }: StreamFormat): Line => ({
+  event: item.event,
+  text: line({ ...cursor, position: item.position, at: item.event.created_at }, item)
+})
 
 /** What the streams of one feed share that belong to the same client, which decides how much of an event they get. */
 class Channel {
@@ -148,7 +142,7 @@ class LiveStream implements Pieces {
     this.#request = request
     this.#channel = channel
     this.#cursor = request.cursor
-    this.live = { close, tooSlow: endText("too_slow") }
+    this.live = { close, tooSlow: request.format.end("too_slow") }
   }
 
   readonly next: Effect.Effect<string | null, KnownError> = Effect.suspend(() => this.#step())
@@ -175,7 +169,7 @@ class LiveStream implements Pieces {
     if (!this.#isBegun) return this.#begin()
     if (this.#isCheckDue()) return this.#check()
     if (this.#version !== this.#channel.version) return this.#read()
-    if (this.#isHeartbeatDue()) return this.#send(":\n\n")
+    if (this.#isHeartbeatDue()) return this.#send(this.#request.format.heartbeat(this.#cursor))
     return Effect.flatMap(
       Effect.callback<void>((resume) => {
         this.#resume = () => resume(Effect.void)
@@ -188,9 +182,7 @@ class LiveStream implements Pieces {
   #begin(): Effect.Effect<string> {
     const { format, gap } = this.#request
     this.#isBegun = true
-    if (gap === null) return this.#send(":\n\n")
-    const id = format.cursorText(this.#cursor)
-    return this.#send(`id: ${id}\nevent: gap\ndata: ${format.gapText(gap)}\n\n`)
+    return this.#send(format.begin(this.#cursor, gap))
   }
 
   #send(text: string): Effect.Effect<string> {
@@ -200,7 +192,7 @@ class LiveStream implements Pieces {
 
   #end(reason: EndReason): Effect.Effect<string> {
     this.#isOver = true
-    return Exit.succeed(endText(reason))
+    return Exit.succeed(this.#request.format.end(reason))
   }
 
   #isHeartbeatDue(): boolean {
@@ -244,7 +236,7 @@ class LiveStream implements Pieces {
 
   /** Reads on. If the store fails, reads again at the next tick. */
   #read(): Effect.Effect<string | null, KnownError> {
-    const { format, types } = this.#request
+    const { format, wants = () => true } = this.#request
     const { version } = this.#channel
     const read = Effect.andThen(this.#parts.hub.ready, this.#channel.readAfter(this.#cursor, format))
     return Effect.matchEffect(read, {
@@ -256,7 +248,7 @@ class LiveStream implements Pieces {
       onSuccess: ({ cursor, lines, more }) => {
         this.#cursor = cursor
         this.#version = more ? -1 : version
-        const wanted = types === undefined ? lines : lines.filter(({ type }) => types.includes(type))
+        const wanted = lines.filter(({ event }) => wants(event))
         return wanted.length === 0 ? this.#step() : this.#send(wanted.map(({ text }) => text).join(""))
       }
     })
@@ -307,7 +299,7 @@ export class FeedStreams {
       )
     if (this.#count >= settings.streams)
       return Exit.fail(tooMany("The service has the most streams that it may have. Try again in a few seconds."))
-    const key = `${request.format.cursorText({ position: 0, at: 0, reported: 0 })} ${request.caller.client_id}`
+    const key = `${request.format.key} ${request.caller.client_id}`
     const channel = this.#channels.get(key) ?? new Channel(this.#parts, request)
     this.#channels.set(key, channel)
     const stream = new LiveStream(this.#parts, request, channel, () => {

@@ -98,7 +98,9 @@ export const movedTables = [
     updated_at: integer,
     name: text,
     description: text,
-    detail: text
+    detail: text,
+    subscription: text,
+    grant_id: text
   }),
   table(
     "events",

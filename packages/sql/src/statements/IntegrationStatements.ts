@@ -81,6 +81,10 @@ export const integrationStatements = ({ isKey, isOneOfIds, tellChange, text }: D
   listUnhealthy: text(`SELECT id, ${columns} FROM integrations
     WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
+  /** The subscriptions after a grant and an id. Cost: a range of an index that has no other integrations. */
+  subscriptions: text(`SELECT id, ${columns} FROM integrations
+    WHERE grant_id IS NOT NULL AND (grant_id, id) > (?, ?) ORDER BY grant_id, id LIMIT ?`),
+
   /** A few sealed signing secrets. Cost: a scan of the small table, once when the database is opened or inspected. */
   someSealedSecrets: text(`SELECT signing_secret AS sealed FROM integrations WHERE signing_secret LIKE ? LIMIT 10`)
 })

@@ -74,6 +74,8 @@ export const tokenStatements = ({ isKey, isOneOfKept, isOneOfTexts, lockFree, te
   retireRefreshToken: text(`UPDATE refresh_tokens SET retired_at = ?
   WHERE hash = ? AND rotated_at IS NOT NULL AND retired_at IS NULL`),
 
+  grant: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g WHERE g.id = ?`),
+
   revokeGrant: text(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`),
 
   /** Cost: a range of the index on clients, then one search by key per grant. */

@@ -3,10 +3,13 @@
  */
 import type { ClientId, Integration, Scope, StatusFilter } from "@doorhook/core"
 import {
+  GrantId,
   IntegrationId,
   IntegrationStore,
   IdempotencyConflict,
   isSearch,
+  isSubscribed,
+  isUnreadable,
   LimitReached,
   matchesSearch,
   Transitions
@@ -199,6 +202,16 @@ const make = Effect.fnUntraced(function* (
       }
       return yield* Effect.forEach(found.slice(0, limit), surveyedIfReadable)
     }, failAs("IntegrationStore.listAll")),
+
+    subscriptions: Effect.fnUntraced(function* ({ grant_id, id }, limit) {
+      const rows = yield* sql.unsafe<IntegrationRow>(statements.subscriptions, [grant_id, id, limit])
+      const read = yield* Effect.forEach(rows, matchable)
+      const last = rows.length < limit ? undefined : rows.at(-1)
+      return {
+        items: read.flatMap((one) => (isUnreadable(one) || !isSubscribed(one) ? [] : [one])),
+        next: last === undefined ? null : { grant_id: GrantId.make(last.grant_id ?? ""), id: last.id }
+      }
+    }, failAs("IntegrationStore.subscriptions")),
 
     findWithHealth: Effect.fnUntraced(function* (id) {
       const row = yield* reads.row<IntegrationRow>(statements.byId, { column: "id", value: id })

@@ -9,7 +9,7 @@ import { ReadConnection } from "../ReadConnection.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { Row } from "../TokenRows.ts"
-import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
+import { decodeAccessToken, decodeCode, decodeGrant, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
 
 /** The most frequent token changes. Each database has its own optimized implementation. */
 export class TokenWrites extends Context.Service<
@@ -104,6 +104,11 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       sql.withTransaction,
       failAs("TokenStore.revokeGrantsTo")
     ),
+
+    findGrant: Effect.fnUntraced(function* (id) {
+      const [row] = yield* reads.rows<Row>(statements.grant, [id])
+      return row === undefined ? null : yield* decodeGrant(row)
+    }, failAs("TokenStore.findGrant")),
 
     grantsOf: Effect.fnUntraced(function* (user, limit) {
       return yield* decodeGrants(yield* reads.rows<Row>(statements.grantsOf, [user, limit]))

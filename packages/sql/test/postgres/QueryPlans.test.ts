@@ -94,6 +94,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   subjects: [Integrations.subjects, "integrations_pkey"],
   survey: [Integrations.survey, "integrations_pkey"],
   surveyOfTroubled: [Integrations.listUnhealthy, "integrations_pkey"],
+  subscriptions: [Integrations.subscriptions, "integrations_by_grant"],
   dueWarnings: [Integrations.dueWarnings, "integrations_pkey"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client", "grants_pkey"],
   grantsOf: [Tokens.grantsOf, "grants_by_user", "refresh_tokens_by_grant"],

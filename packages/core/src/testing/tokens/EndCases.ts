@@ -36,6 +36,9 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         store.findRefreshToken(hash("r2"))
       ])
       const revoked = { ...grant, revoked_at: start + 5 }
+      yield* expectEqual("by id", yield* store.findGrant(grant.id), revoked)
+      yield* expectEqual("other by id", yield* store.findGrant(other.id), other)
+      yield* expectEqual("unknown", yield* store.findGrant(GrantId.make("unknown")), null)
       for (const each of found) yield* expectEqual("grant", each?.grant, revoked)
       yield* expectEqual("other grant", (yield* store.findAccessToken(hash("access-other")))?.grant, other)
     })

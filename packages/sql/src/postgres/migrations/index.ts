@@ -56,6 +56,18 @@ const feeds = Effect.gen(function* () {
   for (const statement of forFeeds) yield* sql.unsafe(statement).unprepared
 })
 
+/** Adds the subscriptions of MCP clients, and an index to find those of a grant. */
+const subscriptions = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of [
+    "ALTER TABLE integrations ADD COLUMN IF NOT EXISTS subscription text",
+    'ALTER TABLE integrations ADD COLUMN IF NOT EXISTS grant_id text COLLATE "C"',
+    "CREATE INDEX IF NOT EXISTS integrations_by_grant ON integrations (grant_id, id) WHERE grant_id IS NOT NULL"
+  ]) {
+    yield* sql.unsafe(statement).unprepared
+  }
+})
+
 /** `Switches` installs most functions. A version that changes nothing else keeps older processes away from them. */
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
   defaultValue: () => ({
@@ -64,7 +76,8 @@ export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/P
     "3_call_ends": Effect.void,
     "4_audiences": audiences,
     "5_detail": detail,
-    "6_feeds": feeds
+    "6_feeds": feeds,
+    "7_subscriptions": subscriptions
   })
 })
 

@@ -51,13 +51,22 @@ const feeds = Effect.gen(function* () {
   for (const statement of forFeeds) yield* sql.unsafe(statement)
 })
 
+/** Adds the subscriptions of MCP clients, and an index to find those of a grant. */
+const subscriptions = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN subscription TEXT")
+  yield* sql.unsafe("ALTER TABLE integrations ADD COLUMN grant_id TEXT")
+  yield* sql.unsafe("CREATE INDEX integrations_by_grant ON integrations (grant_id, id) WHERE grant_id IS NOT NULL")
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
   defaultValue: () => ({
     "1_tables": tables,
     "2_labels": labels,
     "3_audiences": audiences,
     "4_detail": detail,
-    "5_feeds": feeds
+    "5_feeds": feeds,
+    "6_subscriptions": subscriptions
   })
 })
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { makeMinuteCounter } from "../../src/oauth/MinuteCounter.ts"
+import { makeMinuteCounter } from "../../src/model/MinuteCounter.ts"
 
 describe("a counter by minute", () => {
   it("starts again with the next minute, or if the clock is set back", () => {
