@@ -217,13 +217,17 @@ export const feed = Effect.fnUntraced(function* (
   })
 })
 
+/** The feed of a building or tenant, as in `Lists.feedOf`. The service has none. */
+const feedOf = ({ id, type }: { readonly id: number; readonly type: Scope["type"] }): number =>
+  type === "building" ? id : type === "tenant" ? -id : 0
+
 export const eventFeed = Effect.fnUntraced(function* (sql: Sql, request: FeedRequest & { readonly scope: Scope }) {
   const { after, scope, types } = request
   const end = yield* eventWatermark(sql)
   const limit = scanOf(request)
   const examined = yield* sql.unsafe<{ readonly event_seq: number; readonly resource_type: Event["resource_type"] }>(
     Lists.eventFeed,
-    [scope.id, scope.type, after, end, limit]
+    [feedOf(scope), after, end, limit]
   )
   return yield* feedPart(request, {
     examined,
@@ -246,7 +250,7 @@ export const feedPlace = Effect.fnUntraced(function* (
   const rows =
     source.type === "integration"
       ? sql.unsafe<FeedPlace>(Lists.deliveryPlace, [source.id, after, since])
-      : sql.unsafe<FeedPlace>(Lists.eventPlace, [source.id, source.type, after, since])
+      : sql.unsafe<FeedPlace>(Lists.eventPlace, [feedOf(source), after, since])
   return (yield* rows)[0] ?? null
 })
 

@@ -64,8 +64,8 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   attemptsOf: [Lists.attemptsOf, "attempts_pkey", "deliveries_pkey"],
   eventsById: [Lists.eventsById, "events_id_key"],
   eventsBySeq: [Lists.eventsBySeq, "events_pkey"],
-  eventFeed: [Lists.eventFeed, "events_of_by_seq"],
-  eventPlace: [Lists.eventPlace, "events_of_by_seq"],
+  eventFeed: [Lists.eventFeed, "events_of_by_feed"],
+  eventPlace: [Lists.eventPlace, "events_of_by_feed"],
   deliveryPlace: [Lists.deliveryPlace, "deliveries_by_integration", "queue_by_integration"],
   notePurgedDeliveries: [Lists.notePurgedDeliveries, "deliveries_pkey", "events_id_key"],
   notePurgedEvents: [Records.notePurgedEvents, "events_pkey"],
@@ -81,7 +81,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   withUnkept: [Lists.withUnkept, "queue_pkey", "deliveries_pkey"],
   deleteEndedOf: [Lists.deleteEndedOf, "deliveries_pkey"],
   deleteAttempts: [Lists.deleteAttempts, "attempts_pkey"],
-  deleteOfScopes: [Lists.deleteOfScopes, "events_pkey", "events_of_by_seq"],
+  deleteOfScopes: [Lists.deleteOfScopes, "events_pkey", "events_of_by_feed"],
   deleteEvents: [Records.deleteEvents, "events_pkey"],
   notifications: [Records.notifications({}), "notices_pkey"],
   notificationsOfIntegration: [
@@ -128,7 +128,10 @@ const parts: Record<string, ReadonlyArray<RegExp>> = {
     /hashed SubPlan/,
     /Index Cond: \(\(integration_id = h\w*\.integration_id\) AND \(state = 'delivering'/
   ],
-  forget: [/hashed SubPlan/]
+  forget: [/hashed SubPlan/],
+  // Events of other buildings are not read.
+  eventFeed: [/Index Cond: \(\(\(?CASE scope_type .* AND \(event_seq > /],
+  eventPlace: [/Index Cond: \(\(\(?CASE scope_type .* AND \(event_seq > /]
 }
 
 const isActive = (state: DeliveryState) => activeStates.some((active) => active === state)

@@ -4,6 +4,7 @@
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Migrations } from "../../Migrations.ts"
+import { feedOf } from "../statements/ListStatements.ts"
 import { tables } from "./0001_Tables.ts"
 
 /** Adds the texts that describe an integration to people. Can be repeated, like the first version. */
@@ -35,9 +36,6 @@ const detail = Effect.gen(function* () {
 })
 
 const forFeeds: ReadonlyArray<string> = [
-  // For feeds, which are in storage order.
-  `CREATE INDEX IF NOT EXISTS events_of_by_seq ON events_of (scope_id, scope_type, event_seq)`,
-
   // The purged items of each feed, by type: the last id of a delivery of an integration, or the last number of an event
   // of a building or tenant, and the latest time of publication.
   `CREATE TABLE IF NOT EXISTS purged (
@@ -50,7 +48,7 @@ const forFeeds: ReadonlyArray<string> = [
   )`
 ]
 
-/** Adds what feeds read: the order of storage, and what was purged. */
+/** Adds what was purged from feeds. */
 const feeds = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of forFeeds) yield* sql.unsafe(statement).unprepared
@@ -68,6 +66,13 @@ const subscriptions = Effect.gen(function* () {
   }
 })
 
+/** Adds the order of feeds, with entries that are cheaper to write than those of an earlier index. */
+const feedOrder = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("DROP INDEX IF EXISTS events_of_by_seq").unprepared
+  yield* sql.unsafe(`CREATE INDEX IF NOT EXISTS events_of_by_feed ON events_of ((${feedOf}), event_seq)`).unprepared
+})
+
 /** `Switches` installs most functions. A version that changes nothing else keeps older processes away from them. */
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
   defaultValue: () => ({
@@ -77,7 +82,8 @@ export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/P
     "4_audiences": audiences,
     "5_detail": detail,
     "6_feeds": feeds,
-    "7_subscriptions": subscriptions
+    "7_subscriptions": subscriptions,
+    "8_feed_order": feedOrder
   })
 })
 

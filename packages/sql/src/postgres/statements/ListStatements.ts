@@ -70,16 +70,19 @@ const eventsBy = (
 export const eventsById = eventsBy("id", "text")
 export const eventsBySeq = eventsBy("seq", "bigint")
 
-/** The events of a scope after a number, up to another, in storage order. Cost: one range of an index. */
+/** SQL for the feed of an entry of `events_of`, as in an index: the id of a building, or the negative id of a tenant. */
+export const feedOf = `CASE scope_type WHEN 'tenant' THEN -scope_id ELSE scope_id END`
+
+/** The events of a feed after a number, up to another, in storage order. Cost: one range of an index. */
 export const eventFeed = `SELECT event_seq, resource_type, created_at FROM events_of
-  WHERE scope_id = $1 AND scope_type = $2 AND event_seq > $3 AND event_seq <= $4 ORDER BY event_seq LIMIT $5`
+  WHERE (${feedOf}) = $1 AND event_seq > $2 AND event_seq <= $3 ORDER BY event_seq LIMIT $4`
 
 /**
  * The first item of a scope's or an integration's feed after a position, that was published at a time or later. Cost:
  * the items before it.
  */
 export const eventPlace = `SELECT event_seq AS position, created_at FROM events_of
-  WHERE scope_id = $1 AND scope_type = $2 AND event_seq > $3 AND created_at >= $4 ORDER BY event_seq LIMIT 1`
+  WHERE (${feedOf}) = $1 AND event_seq > $2 AND created_at >= $3 ORDER BY event_seq LIMIT 1`
 export const deliveryPlace = `SELECT position, created_at FROM (
     (SELECT id AS position, created_at FROM deliveries
       WHERE integration_id = $1 AND id > $2 AND created_at >= $3 ORDER BY id LIMIT 1)
@@ -146,13 +149,12 @@ export const deleteEndedOf = `DELETE FROM deliveries WHERE ${ofEvents} RETURNING
  */
 export const deleteOfScopes = `DELETE FROM events_of WHERE ctid = ANY(ARRAY(
     SELECT o.place FROM (
-      SELECT 'building' AS scope_type, building_id AS scope_id, seq FROM events WHERE seq = ANY($1)
+      SELECT building_id AS feed, seq FROM events WHERE seq = ANY($1)
       UNION ALL
-      SELECT 'tenant', t.value, e.seq FROM events AS e CROSS JOIN ${postgres.numbersIn("e.tenant_ids")} AS t
+      SELECT -t.value, e.seq FROM events AS e CROSS JOIN ${postgres.numbersIn("e.tenant_ids")} AS t
         WHERE e.seq = ANY($1)
     ) AS e CROSS JOIN LATERAL (
-      SELECT ctid AS place FROM events_of
-      WHERE scope_id = e.scope_id AND scope_type = e.scope_type AND event_seq = e.seq OFFSET 0
+      SELECT ctid AS place FROM events_of WHERE (${feedOf}) = e.feed AND event_seq = e.seq OFFSET 0
     ) AS o
   ))`
 
