@@ -4,7 +4,7 @@
  * Every request needs an access token that is bound to this endpoint (RFC 8707). The endpoint limits what a grant may
  * use, and keeps each session to the grant that began it.
  */
-import { mcpPath, publicScope } from "@doorhook/core"
+import { FeedHub, mcpPath } from "@doorhook/core"
 import type { GrantId, Principal } from "@doorhook/core"
 import type { Answer, ApiEndpoint, Exchange, KnownError, Pieces, Route } from "@doorhook/server"
 import {
@@ -16,17 +16,19 @@ import {
   readText,
   resourceMetadataUrl
 } from "@doorhook/server"
-import type { Scope } from "effect"
 import { Clock, Context, Effect, Layer, Predicate } from "effect"
+import type { Scope } from "effect"
 import { McpProtocol, McpServer } from "effect/ai"
-import type { HttpServerRequest } from "effect/http"
 import { HttpEffect, HttpMiddleware, HttpRouter } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
+import manifest from "../package.json" with { type: "json" }
+import { Desk } from "./Desk.ts"
+import { registerResources, toolsOf } from "./OwnTools.ts"
 import { Events, eventsExtension } from "./Events.ts"
 import { Sessions } from "./Sessions.ts"
 import type { SessionLimits } from "./Sessions.ts"
 import type { Tool } from "./Tools.ts"
-import { CurrentCaller, mayCall, register } from "./Tools.ts"
-import { version } from "./version.ts"
+import { CurrentCall, mayCall, register } from "./Tools.ts"
 
 /** Largest request, in bytes. */
 const mostBytes = 256 * 1024
@@ -40,10 +42,7 @@ export interface Limits {
 
 const sessionHeader = "mcp-session-id"
 
-/** Stands for the origin of requests that don't come from a web page. */
-const noOrigin = ""
-
-/** The revisions that can find the authorization server by metadata; those without sessions first. */
+/** The revisions whose clients find the authorization server by metadata. The first one has no sessions. */
 const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25, McpProtocol.v2025_06_18] as const
 
 const noSession = failure(404, {
@@ -52,28 +51,17 @@ const noSession = failure(404, {
   detail: "The session has ended, or belongs to another authorization. Send initialize to begin another one."
 })
 
-const tooManySessions = failure(
-  503,
-  {
-    code: "too_many_sessions",
-    title: "Too many sessions",
-    detail: "The service has too many sessions. Try again later."
-  },
-  { "retry-after": "60" }
-)
+const foreignOrigin = failure(403, {
+  code: "foreign_origin",
+  title: "Foreign origin",
+  detail: "Pages of this origin may not call the endpoint. The service lists those that may in browserOrigins.",
+  source: { header: "Origin" }
+})
 
-const tooManyCalls = (most: number) =>
-  failure(
-    429,
-    {
-      code: "too_many_calls",
-      title: "Too many calls",
-      detail: `At most ${most} calls of one authorization are at work at the same time. Wait for one of them.`
-    },
-    { "retry-after": "1" }
-  )
+const tooMany = (status: number, code: string, detail: string, retryAfter: string) =>
+  failure(status, { code, title: "Too many", detail }, { "retry-after": retryAfter })
 
-/** Parses a message; undefined if it is not JSON, which Effect's server answers. */
+/** Parses a message; undefined if it is not JSON, which Effect's server refuses. */
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -84,159 +72,156 @@ const parsed = (text: string): unknown => {
 
 const member = (value: unknown, name: string): unknown => (Predicate.isReadonlyObject(value) ? value[name] : undefined)
 
-/** Returns the requests of a session's end, and of messages. */
-type Handler = (request: Request, context: Context.Context<never>) => Promise<Response>
-
-/** Returns the headers of an answer that its client needs. The length is that of the body as doorhook writes it. */
+/** Returns the headers of an answer that its client needs. */
 const headersOf = ({ headers }: Response): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    ["content-type", sessionHeader, "mcp-protocol-version", "allow"].flatMap((name) => {
-      const value = headers.get(name)
-      return value === null ? [] : [[name, value]]
-    })
+    [...headers].filter(([name]) => ["content-type", sessionHeader, "mcp-protocol-version"].includes(name))
   )
 
-/** Streams have a header that keeps nginx from collecting their events. */
+/** Without these headers, a host's compression or nginx would collect the events of a stream. */
 const streamHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" } as const
 
-const nothing = new Uint8Array()
-const decoder = new TextDecoder()
-
-/** Makes a body that is read as the client takes it. */
-const piecesOf = (stream: ReadableStream<Uint8Array>, done: () => void): Pieces => {
-  const reader = stream.getReader()
+/** Makes a body that is read as the client takes it, until the service stops. */
+const piecesOf = (stream: ReadableStream<Uint8Array>, stopped: Effect.Effect<void>, done: () => void): Pieces => {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  const close = () => {
+    done()
+    // The client has left, so nobody reads a failure.
+    void reader.cancel().catch(() => undefined)
+  }
   return {
     next: Effect.promise(() => reader.read()).pipe(
-      Effect.map(({ done: isOver, value = nothing }) => (isOver ? null : decoder.decode(value)))
+      Effect.map(({ value = null }) => value),
+      Effect.raceFirst(Effect.as(stopped, null))
     ),
-    live: {
-      close: () => {
-        done()
-        // The client has left, so nobody reads a failure.
-        void reader.cancel().catch(() => undefined)
-      },
-      tooSlow: ""
-    }
+    live: { close, tooSlow: "" }
   }
 }
 
+interface Parts {
+  readonly api: ApiEndpoint
+  readonly events: Events
+  readonly handler: (request: Request, context: Context.Context<never>) => Promise<Response>
+  readonly limits: Limits
+  readonly now: () => number
+  /** Origins of web pages that may call the endpoint. */
+  readonly origins: ReadonlyArray<string>
+  readonly publicUrl: PublicUrl["Service"]
+  /** Succeeds once the service stops. */
+  readonly stopped: Effect.Effect<void>
+  readonly tools: ReadonlyArray<Tool>
+}
+
 class Endpoint {
-  readonly #allowedOrigins: ReadonlyArray<string>
-  readonly #api: ApiEndpoint
-  readonly #events: Events
-  readonly #handler: Handler
-  readonly #limits: Limits
-  readonly #now: () => number
-  readonly #publicUrl: PublicUrl["Service"]
+  readonly #parts: Parts
   readonly #sessions: Sessions
-  readonly #tools: ReadonlyMap<string, Tool>
+  /** Numbers of calls at work. */
   readonly #working = new Map<GrantId, number>()
 
-  constructor(parts: {
-    readonly allowedOrigins: ReadonlyArray<string>
-    readonly api: ApiEndpoint
-    readonly events: Events
-    readonly handler: Handler
-    readonly limits: Limits
-    readonly now: () => number
-    readonly publicUrl: PublicUrl["Service"]
-    readonly tools: ReadonlyArray<Tool>
-  }) {
-    this.#allowedOrigins = parts.allowedOrigins
-    this.#api = parts.api
-    this.#events = parts.events
-    this.#handler = parts.handler
-    this.#limits = parts.limits
-    this.#now = parts.now
-    this.#publicUrl = parts.publicUrl
+  constructor(parts: Parts) {
+    this.#parts = parts
     this.#sessions = new Sessions(parts.limits.sessions)
-    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]))
   }
 
   get routes(): ReadonlyArray<Route> {
-    const route = { path: mcpPath, face: jsonFace, crossOrigin: true } as const
+    const route = {
+      path: mcpPath,
+      face: jsonFace,
+      crossOrigin: true,
+      handle: (x: Exchange) => this.#answer(x)
+    } as const
     return [
-      { ...route, method: "POST", handle: (x) => this.#post(x) },
-      { ...route, method: "DELETE", handle: (x) => this.#delete(x) }
+      { ...route, method: "POST" },
+      { ...route, method: "DELETE" }
     ]
   }
 
   /** Ends sessions that nobody uses, again and again. */
-  readonly endIdle: Effect.Effect<never> = Effect.forever(
-    Effect.suspend(() =>
-      Effect.andThen(
-        Effect.sleep(this.#limits.sessions.idle / 2),
-        Effect.suspend(() => Effect.forEach(this.#sessions.takeIdle(this.#now()), (id) => this.#end(id)))
-      )
+  readonly endIdle = Effect.suspend(() =>
+    Effect.sleep(this.#parts.limits.sessions.idle / 2).pipe(
+      Effect.andThen(Effect.suspend(() => this.#end(this.#sessions.takeIdle(this.#parts.now())))),
+      Effect.forever
     )
   )
 
-  #post(x: Exchange): Effect.Effect<Answer, KnownError> {
+  #answer(x: Exchange): Effect.Effect<Answer, KnownError> {
     return Effect.gen({ self: this }, function* () {
-      const caller = yield* this.#api.admit(x, mcpPath)
-      const text = yield* readText(x, mostBytes)
-      const message = parsed(text)
+      const { api, events, origins } = this.#parts
+      const caller = yield* api.admit(x, mcpPath)
+      const origin = x.header("origin")
+      if (origin !== undefined && !origins.includes(origin)) return yield* foreignOrigin
+      const text = x.method === "POST" ? yield* readText(x, mostBytes) : null
+      const message = text === null ? undefined : parsed(text)
       yield* this.#checkScope(message, caller)
       yield* this.#checkSession(x, message, caller)
-      // Effect's server refuses the others.
-      if (this.#allowedOrigins.includes(x.header("origin") ?? noOrigin)) {
-        const answer = this.#events.answer(x, message, caller)
-        if (answer !== null) return yield* answer
-      }
-      const { callsPerGrant } = this.#limits
-      const working = this.#working.get(caller.grant_id) ?? 0
-      if (working >= callsPerGrant) return yield* tooManyCalls(callsPerGrant)
-      const done = this.#begin(caller.grant_id)
-      return yield* this.#ask(x, text, caller, done).pipe(
-        Effect.onExit((exit) => Effect.sync(() => exit._tag === "Failure" && done()))
-      )
+      const answer = events.answer(x, message, caller)
+      if (answer !== null) return yield* answer
+      const done = yield* this.#begin(caller.grant_id)
+      return yield* this.#ask(x, text, caller, done).pipe(Effect.onError(() => Effect.sync(done)))
     })
   }
 
-  /** A tool's scope is answered over HTTP, so that the client can ask the user for it (RFC 6750 section 3.1). */
+  /** A missing scope is answered over HTTP, so that the client can ask the user for it (RFC 6750 section 3.1). */
   #checkScope(message: unknown, caller: Principal): Effect.Effect<void, KnownError> {
     const name = member(message, "method") === "tools/call" ? member(member(message, "params"), "name") : undefined
-    const tool = Predicate.isString(name) ? this.#tools.get(name) : undefined
+    const tool = this.#parts.tools.find((one) => one.name === name)
     if (tool === undefined || mayCall(tool, caller)) return Effect.void
+    const metadata = resourceMetadataUrl(this.#parts.publicUrl.url, mcpPath)
     // With the scopes that the client has, which it would otherwise lose.
-    const wanted = [...new Set([publicScope, ...caller.scopes, tool.scope])].join(" ")
-    return Effect.fail(insufficientScope(wanted, resourceMetadataUrl(this.#publicUrl.url, mcpPath)))
+    return Effect.fail(insufficientScope(tool.scope, metadata, [...caller.scopes, tool.scope].join(" ")))
   }
 
   #checkSession(x: Exchange, message: unknown, { grant_id }: Principal): Effect.Effect<void, KnownError> {
     const id = x.header(sessionHeader)
-    if (id === undefined) {
-      return member(message, "method") === "initialize" && this.#sessions.isFull()
-        ? Effect.fail(tooManySessions)
-        : Effect.void
+    if (id !== undefined) {
+      return this.#sessions.use(id, grant_id, this.#parts.now()) ? Effect.void : Effect.fail(noSession)
     }
-    return this.#sessions.use(id, grant_id, this.#now()) ? Effect.void : Effect.fail(noSession)
+    if (x.method === "DELETE") return Effect.fail(noSession)
+    return member(message, "method") === "initialize" && this.#sessions.isFull()
+      ? Effect.fail(tooMany(503, "too_many_sessions", "The service has too many sessions. Try again later.", "60"))
+      : Effect.void
   }
 
   /** Counts a call at work. The returned function ends it, and may be called more than once. */
-  #begin(grant: GrantId): () => void {
-    this.#working.set(grant, (this.#working.get(grant) ?? 0) + 1)
-    let isOpen = true
-    return () => {
-      if (!isOpen) return
-      isOpen = false
-      const left = (this.#working.get(grant) ?? 1) - 1
-      if (left === 0) this.#working.delete(grant)
-      else this.#working.set(grant, left)
-    }
+  #begin(grant: GrantId): Effect.Effect<() => void, KnownError> {
+    return Effect.suspend(() => {
+      const most = this.#parts.limits.callsPerGrant
+      const working = this.#working.get(grant) ?? 0
+      if (working >= most) {
+        const detail = `At most ${most} calls of one authorization are at work at the same time. Wait for one of them.`
+        return Effect.fail(tooMany(429, "too_many_calls", detail, "1"))
+      }
+      this.#working.set(grant, working + 1)
+      let isOpen = true
+      return Effect.succeed(() => {
+        const left = (this.#working.get(grant) ?? 1) - (isOpen ? 1 : 0)
+        isOpen = false
+        if (left === 0) this.#working.delete(grant)
+        else this.#working.set(grant, left)
+      })
+    })
   }
 
-  #ask(x: Exchange, text: string, caller: Principal, done: () => void): Effect.Effect<Answer, KnownError> {
+  #ask(x: Exchange, text: string | null, caller: Principal, done: () => void): Effect.Effect<Answer, KnownError> {
     return Effect.gen({ self: this }, function* () {
-      const response = yield* this.#pass(x, text, caller)
+      const { api, now, stopped } = this.#parts
+      const {
+        authorization: _token,
+        "content-length": _length,
+        "transfer-encoding": _coding,
+        origin: _origin,
+        ...sent
+      } = x.headers()
+      const again = Effect.suspend(() => api.identify(x, mcpPath))
+      const response = yield* this.#send({ method: x.method, headers: sent, body: text }, { caller, again, id: x.id })
+      const known = x.header(sessionHeader)
       const began = response.headers.get(sessionHeader)
-      if (began !== null && x.header(sessionHeader) === undefined) {
-        yield* Effect.forEach(this.#sessions.add(began, caller.grant_id, this.#now()), (id) => this.#end(id))
-      }
-      const headers = { ...headersOf(response), "cache-control": "no-store" }
+      if (known !== undefined && x.method === "DELETE") this.#sessions.delete(known)
+      if (known === undefined && began !== null) yield* this.#end(this.#sessions.add(began, caller.grant_id, now()))
       const { body, status } = response
+      const headers = { ...headersOf(response), "cache-control": "no-store" }
       if (body !== null && response.headers.get("content-type") === "text/event-stream") {
-        return { status, headers: { ...headers, ...streamHeaders }, body: piecesOf(body, done) }
+        return { status, headers: { ...headers, ...streamHeaders }, body: piecesOf(body, stopped, done) }
       }
       const whole = yield* Effect.promise(() => response.text())
       done()
@@ -244,55 +229,47 @@ class Endpoint {
     })
   }
 
-  /** Passes a request to Effect's server, without the token. */
-  #pass(x: Exchange, body: string | null, caller: Principal): Effect.Effect<Response> {
-    const { authorization: _token, "content-length": _length, "transfer-encoding": _coding, ...headers } = x.headers()
-    return this.#send({ method: x.method, headers, body }, caller)
-  }
-
-  #send(init: RequestInit, caller: Principal | null): Effect.Effect<Response> {
-    return Effect.promise((signal) =>
-      this.#handler(new Request(`http://localhost${mcpPath}`, { ...init, signal }), Context.make(CurrentCaller, caller))
-    )
-  }
-
-  #delete(x: Exchange): Effect.Effect<Answer, KnownError> {
-    return Effect.gen({ self: this }, function* () {
-      const { grant_id } = yield* this.#api.admit(x, mcpPath)
-      const id = x.header(sessionHeader)
-      if (id === undefined || !this.#sessions.use(id, grant_id, this.#now())) return yield* noSession
-      this.#sessions.delete(id)
-      yield* this.#end(id)
-      return { status: 204, headers: {}, body: null }
+  /** Passes a request to Effect's server. */
+  #send(init: RequestInit, current: CurrentCall | null): Effect.Effect<Response> {
+    return Effect.promise((signal) => {
+      const request = new Request(`http://localhost${mcpPath}`, { ...init, signal })
+      return this.#parts.handler(request, Context.make(CurrentCall, current))
     })
   }
 
-  /** Ends a session of Effect's server, with the calls in it. */
-  #end(id: string): Effect.Effect<void> {
-    return Effect.asVoid(this.#send({ method: "DELETE", headers: { [sessionHeader]: id } }, null))
+  /** Ends sessions of Effect's server, with the calls in them. */
+  #end(ids: ReadonlyArray<string>): Effect.Effect<void> {
+    const end = (id: string) => this.#send({ method: "DELETE", headers: { [sessionHeader]: id } }, null)
+    return Effect.forEach(ids, end, { discard: true })
   }
 }
 
 /** Makes the routes of the endpoint. */
-export const makeRoutes = Effect.fnUntraced(function* (
-  api: ApiEndpoint,
-  tools: ReadonlyArray<Tool>,
-  limits: Limits,
-  instructions: string
-) {
-  const { browserOrigins } = yield* HttpSettings
+export const makeRoutes = Effect.fnUntraced(function* (given: {
+  readonly api: ApiEndpoint
+  readonly instructions: string
+  readonly limits: Limits
+  readonly tools: ReadonlyArray<Tool>
+}) {
+  const { api, instructions, limits } = given
+  const own = toolsOf(yield* Desk.make)
+  const tools = [...Object.values(own), ...given.tools]
   const registrations = Layer.effectDiscard(
-    McpServer.McpServer.use((server) => Effect.forEach(tools, (tool) => register(server, tool)))
+    McpServer.McpServer.use((server) =>
+      Effect.andThen(
+        Effect.forEach(tools, (tool) => register(server, tool)),
+        registerResources(server, own)
+      )
+    )
   )
   const app = yield* HttpRouter.toHttpEffect(
     McpServer.layerHttp({
       name: "doorhook",
-      version,
+      version: manifest.version,
       instructions,
       path: mcpPath,
       protocols,
       extensions: eventsExtension,
-      allowedOrigins: browserOrigins,
       allowSessionTermination: true,
       // The lists never change.
       allowSubscriptions: false,
@@ -303,13 +280,14 @@ export const makeRoutes = Effect.fnUntraced(function* (
   const clock = Context.get(context, Clock.Clock)
   const untraced = Context.add(context, HttpMiddleware.TracerDisabledWhen, () => true)
   const endpoint = new Endpoint({
-    allowedOrigins: [noOrigin, ...browserOrigins],
     api,
     events: yield* Events.make(api),
     handler: HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>(untraced)(app),
     limits,
     now: () => clock.currentTimeMillisUnsafe(),
+    origins: (yield* HttpSettings).browserOrigins,
     publicUrl: yield* PublicUrl,
+    stopped: (yield* FeedHub).closed,
     tools
   })
   yield* Effect.forkScoped(endpoint.endIdle)

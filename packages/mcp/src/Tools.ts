@@ -3,29 +3,22 @@
  * assistant can correct itself.
  */
 import { InvalidInput, publicScope, schemaProblems } from "@doorhook/core"
-import type { JsonText, Principal, Problem } from "@doorhook/core"
-import { internalError, logRefusal, outcomeOf } from "@doorhook/server"
-import type { KnownError } from "@doorhook/server"
-import { Cause, Context, Effect, Option, Result, Schema } from "effect"
+import type { JsonText, Principal } from "@doorhook/core"
+import { failure, logRefusal, outcomeOf } from "@doorhook/server"
+import type { KnownError, RequestFailure } from "@doorhook/server"
+import { Cause, Context, Effect, Result, Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import type { McpServer } from "effect/ai"
+import { consentTo } from "./Consent.ts"
 
-/** A failure that the assistant gets. */
-class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure", {
-  /** A code for programs, like `not_found`. */
-  code: Schema.String,
-  /** What is wrong, and what to do. */
-  message: Schema.String
-}) {}
-
-export type ToolError = ToolFailure | KnownError
-
-/** What a tool returns: a JSON object, or the exact text of one. */
+/** What a tool returns: an object, or the exact text of one. */
 export type ToolAnswer = object | JsonText.JsonText
 
 /** A call whose arguments are valid. */
 interface PreparedCall {
-  readonly run: (caller: Principal) => Effect.Effect<ToolAnswer, ToolError>
+  /** What will happen, as a question for the user; null if the tool needs no consent. */
+  readonly question: Effect.Effect<string, KnownError> | null
+  readonly run: Effect.Effect<ToolAnswer, KnownError>
 }
 
 export interface Tool {
@@ -36,24 +29,18 @@ export interface Tool {
   readonly input: Readonly<Record<string, unknown>>
   /** The scope that a token needs to call the tool. */
   readonly scope: string
-  readonly hints: Pick<
-    McpSchema.ToolAnnotations,
-    "destructiveHint" | "idempotentHint" | "openWorldHint" | "readOnlyHint"
-  >
-  readonly prepare: (given: unknown) => Result.Result<PreparedCall, InvalidInput>
+  readonly hints: McpSchema.ToolAnnotations
+  /** Whether the user is asked before each call. */
+  readonly asks: boolean
+  readonly prepare: (given: unknown, caller: Principal) => Result.Result<PreparedCall, InvalidInput>
 }
 
-const title = "Invalid arguments"
+/** Makes the failure of a call, with a code for programs and a sentence that says what to do. */
+export const refused = (code: string, detail: string): RequestFailure =>
+  failure(422, { code, title: "Refused", detail })
 
-/** Returns a problem for each argument that a tool does not have, because a misspelled filter would be ignored. */
-const unknownNames = (given: unknown, names: ReadonlyArray<string>): ReadonlyArray<Problem> =>
-  Object.keys(Object(given))
-    .filter((name) => !names.includes(name))
-    .map((name) => ({
-      pointer: `/${name}`,
-      detail:
-        names.length === 0 ? "is unknown: the tool has no arguments" : `is unknown; arguments: ${names.join(", ")}`
-    }))
+/** The title of problems with arguments. */
+export const invalidArguments = "Invalid arguments"
 
 /** The hints of tools that change nothing. */
 export const readsOnly = {
@@ -64,45 +51,49 @@ export const readsOnly = {
 } as const
 
 /** Makes a tool of doorhook's own, whose arguments have a schema. */
-export const makeTool = <S extends Schema.Struct<Schema.Struct.Fields> & { readonly DecodingServices: never }>({
+export const makeTool = <S extends Schema.Top & { readonly DecodingServices: never }>({
   input,
+  question,
   run,
   ...described
 }: Pick<Tool, "name" | "title" | "description" | "hints"> & {
   readonly input: S
-  readonly run: (input: S["Type"], caller: Principal) => Effect.Effect<ToolAnswer, ToolError>
+  readonly question?: (input: S["Type"], caller: Principal) => Effect.Effect<string, KnownError>
+  readonly run: (input: S["Type"], caller: Principal) => Effect.Effect<ToolAnswer, KnownError>
 }): Tool => {
-  const { schema: shape } = Schema.toJsonSchemaDocument(input, { onExcessProperty: "error" })
-  const names = Object.keys(input.fields)
-  const decode = Schema.decodeUnknownResult(input, { errors: "all" })
+  const decode = Schema.decodeUnknownResult(input, { errors: "all", onExcessProperty: "error" })
   return {
     ...described,
+    asks: question !== undefined,
     scope: publicScope,
-    input: { ...(names.length > 0 && shape), type: "object", additionalProperties: false },
-    prepare: (given = {}) => {
-      const read = decode(given)
-      const unknown = unknownNames(given, names)
-      return Result.match(read, {
-        onFailure: (error) =>
-          Result.fail(new InvalidInput({ title, problems: [...schemaProblems(error), ...unknown] })),
-        onSuccess: (valid) => {
-          const invalid = InvalidInput.of(title, unknown)
-          return invalid === null
-            ? Result.succeed({ run: (caller: Principal) => run(valid, caller) })
-            : Result.fail(invalid)
-        }
+    input: Schema.toJsonSchemaDocument(input, { onExcessProperty: "error" }).schema,
+    prepare: (given, caller) =>
+      Result.mapBoth(decode(given), {
+        onFailure: (error) => new InvalidInput({ title: invalidArguments, problems: schemaProblems(error) }),
+        onSuccess: (read) => ({
+          question: question === undefined ? null : question(read, caller),
+          run: Effect.suspend(() => run(read, caller))
+        })
       })
-    }
   }
 }
 
-/** The caller of the current request; null outside requests. */
-export const CurrentCaller = Context.Reference<Principal | null>("@doorhook/mcp/CurrentCaller", {
+/** The request that a tool works for. */
+export interface CurrentCall {
+  readonly caller: Principal
+  /** Identifies the caller again; null if the token is no longer valid. */
+  readonly again: Effect.Effect<Principal | null, KnownError>
+  /** The id of the request, for the log. */
+  readonly id: string
+}
+
+/** The current request; null outside requests. */
+export const CurrentCall = Context.Reference<CurrentCall | null>("@doorhook/mcp/CurrentCall", {
   defaultValue: () => null
 })
 
 /** Whether a caller may call a tool. */
-export const mayCall = ({ scope }: Tool, caller: Principal): boolean => caller.scopes.includes(scope)
+export const mayCall = ({ scope }: Pick<Tool, "scope">, caller: Principal): boolean => caller.scopes.includes(scope)
 
 const failed = (code: string, message: string): McpSchema.CallToolResult =>
   new McpSchema.CallToolResult({
@@ -111,44 +102,67 @@ const failed = (code: string, message: string): McpSchema.CallToolResult =>
     structuredContent: { error: { code, message } }
   })
 
-const answered = (answer: ToolAnswer): McpSchema.CallToolResult =>
-  typeof answer === "string"
-    ? new McpSchema.CallToolResult({ content: [{ type: "text", text: answer }] })
-    : new McpSchema.CallToolResult({
-        content: [{ type: "text", text: JSON.stringify(answer) }],
-        structuredContent: answer
-      })
+export const textOf = (answer: ToolAnswer): string => (typeof answer === "string" ? answer : JSON.stringify(answer))
 
-/** Turns a failure into a result. What is not the caller's fault goes to the log. */
-const failedBy = (cause: Cause.Cause<ToolError>): Effect.Effect<McpSchema.CallToolResult> => {
-  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-  const error = Cause.findErrorOption(cause)
-  if (Option.isSome(error) && error.value._tag === "ToolFailure") {
-    return Effect.succeed(failed(error.value.code, error.value.message))
-  }
-  const { refusal, why } = outcomeOf(Cause.map(cause, (one) => (one._tag === "ToolFailure" ? internalError : one)))
-  const result = failed(refusal.errors[0].code, refusal.message)
-  return why === null ? Effect.succeed(result) : Effect.as(logRefusal(why), result)
+const answered = (answer: ToolAnswer): McpSchema.CallToolResult =>
+  new McpSchema.CallToolResult({
+    content: [{ type: "text", text: textOf(answer) }],
+    // Parsed event data would lose the digits of long numbers.
+    ...(typeof answer !== "string" && { structuredContent: answer })
+  })
+
+/** Returns the refusal for a failed call. What is not the caller's fault goes to the log. */
+export const refusalOf = (cause: Cause.Cause<KnownError>, id: string): Effect.Effect<RequestFailure> => {
+  const { refusal, why } = outcomeOf(cause)
+  return why === null
+    ? Effect.succeed(refusal)
+    : Effect.as(Effect.annotateLogs(logRefusal(why), "request_id", id), refusal)
 }
+
+/** The argument by which the user's consent reaches a tool, from clients that can't ask. */
+const confirm = {
+  type: "boolean",
+  description:
+    "Set to true only after the user has agreed to what the tool said it would do. Ignored where the client asks the user itself."
+} as const
+
+/** Carries out a call: checks the scope and the arguments, asks the user if needed, and runs the tool. */
+const call = (tool: Tool, given: unknown = {}) =>
+  Effect.gen(function* () {
+    const current = yield* CurrentCall
+    if (current === null || !mayCall(tool, current.caller)) {
+      return yield* refused("insufficient_scope", `The tool needs the scope ${tool.scope}.`)
+    }
+    const { confirm: isConfirmed, ...others }: Readonly<Record<string, unknown>> = Object(given)
+    const prepared = yield* Effect.fromResult(tool.prepare(tool.asks ? others : given, current.caller))
+    if (prepared.question === null) return answered(yield* prepared.run)
+    const consent = yield* consentTo(yield* prepared.question, isConfirmed === true)
+    if (consent._tag === "InputRequired") return consent
+    if (consent._tag === "Refused") return failed(consent.code, consent.message)
+    // A person's answer takes time.
+    if (consent.waited && (yield* current.again) === null) {
+      return yield* refused("invalid_token", "The access token is no longer valid. Nothing was done. Log in again.")
+    }
+    return answered(yield* prepared.run)
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.flatMap(CurrentCall, (current) =>
+            Effect.map(refusalOf(cause, current?.id ?? ""), ({ errors, message }) => failed(errors[0].code, message))
+          )
+    )
+  )
 
 /** Offers a tool. */
 export const register = (server: McpServer.McpServer["Service"], tool: Tool): Effect.Effect<void> => {
-  const { description, hints, input, name, prepare, title } = tool
-  const inputSchema = Schema.decodeUnknownSync(McpSchema.ToolJson)(input)
+  const { asks, description, hints: annotations, input, name, scope, title } = tool
+  const withConsent = { ...input, properties: { ...Object(input["properties"]), confirm } }
+  const inputSchema = Schema.decodeUnknownSync(McpSchema.ToolJson)(asks ? withConsent : input)
+  const _meta = { "doorhook/scope": scope }
   return server.addTool({
-    tool: new McpSchema.Tool({ name, title, description, inputSchema, annotations: hints }),
+    tool: new McpSchema.Tool({ name, title, description, inputSchema, annotations, _meta }),
     annotations: Context.empty(),
-    handle: (given: unknown) =>
-      Effect.gen(function* () {
-        const caller = yield* CurrentCaller
-        if (caller === null || !mayCall(tool, caller)) {
-          return yield* new ToolFailure({
-            code: "insufficient_scope",
-            message: `The tool needs the scope ${tool.scope}.`
-          })
-        }
-        const prepared = yield* Effect.fromResult(prepare(given))
-        return answered(yield* prepared.run(caller))
-      }).pipe(Effect.catchCause(failedBy))
+    handle: (given: unknown) => call(tool, given)
   })
 }

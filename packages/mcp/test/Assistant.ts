@@ -10,14 +10,17 @@ import { Effect } from "effect"
 import { startSite } from "../../doorhook/test/harness/ClientSite.ts"
 import { mount, start } from "../../doorhook/test/harness/Embedded.ts"
 import { logIn } from "../../doorhook/test/harness/LoginForm.ts"
+import type { McpOptions } from "../src/index.ts"
 import { mcp } from "../src/index.ts"
-import { Client, StreamableHTTPClientTransport, UnauthorizedError } from "./Sdk.ts"
+import { Client, ElicitRequestSchema, StreamableHTTPClientTransport, UnauthorizedError } from "./Sdk.ts"
 
 const callback = "http://127.0.0.1:49152/done"
 
 /** Two users: `ada` administers building 1, and `ben` building 2 and is tenant 201. */
-const directory: HostDirectory = {
-  client: () => null,
+export const directory: HostDirectory = {
+  // A confidential client acts for the user in its id.
+  client: (id) => (id.startsWith("svc-") ? { id, name: id, secret: "s", redirect_uris: [callback] } : null),
+  serviceUser: ({ id }) => id.slice(4),
   authenticate: async (login, password) => (password === "right" ? { id: login } : null),
   administers: (user, building) => building === (user === "ada" ? 1 : 2),
   isTenant: (user, tenant) => user === "ben" && tenant === 201,
@@ -29,13 +32,16 @@ const directory: HostDirectory = {
 }
 
 /** Starts a service with the endpoint, and the site with the assistant's metadata document. */
-export const startEndpoint = Effect.fnUntraced(function* (options: Partial<Parameters<typeof start>[0]> = {}) {
+export const startEndpoint = Effect.fnUntraced(function* (
+  options: Partial<Parameters<typeof start>[0]> = {},
+  own: McpOptions = {}
+) {
   const site = yield* startSite
   const id = `${site.url}/assistant.json`
   const document = { client_id: id, client_name: "Tower Assistant", redirect_uris: [callback] }
   site.answer = (_, response) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document))
-  const doorhook = yield* start({ directory, mcp: mcp(), caFile: site.caFile, clientIdMetadata: "any", ...options })
+  const doorhook = yield* start({ directory, mcp: mcp(own), caFile: site.caFile, clientIdMetadata: "any", ...options })
   const { url } = yield* mount(doorhook)
   return { doorhook, id, site, url }
 })
@@ -71,14 +77,119 @@ const codeFrom = async (asked: string, login: string): Promise<string> => {
   return new URL(location).searchParams.get("code") ?? assert.fail(location)
 }
 
-/** Connects an assistant by metadata alone: 401, metadata, login form, code, token. */
+/** Asks a user's client for a token, without a login. `resource` is null for a token that is bound to nothing. */
+export const tokenFor = (
+  url: string,
+  user: string,
+  { resource = `${url}/mcp`, scope = "public" }: { readonly resource?: string | null; readonly scope?: string } = {}
+) =>
+  Effect.promise(async () => {
+    const known = { grant_type: "client_credentials", client_id: `svc-${user}`, client_secret: "s", scope }
+    const body = new URLSearchParams({ ...known, ...(resource !== null && { resource }) })
+    const answer = await fetch(`${url}/oauth/token`, { method: "POST", body })
+    return String(Reflect.get(Object(await answer.json()), "access_token"))
+  })
+
+/** An answer of the endpoint. */
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  /** The messages in the body; empty if there are none. */
+  readonly messages: ReadonlyArray<Record<string, unknown>>
+}
+
+/** A program that speaks the protocol without the SDK. */
+export class Wire {
+  readonly #url: string
+  token: string
+  session: string | null = null
+
+  constructor(url: string, token: string) {
+    this.#url = `${url}/mcp`
+    this.token = token
+  }
+
+  readonly request = (body: string | null, headers: Readonly<Record<string, string>> = {}, method = "POST") =>
+    fetch(this.#url, {
+      method,
+      body,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...(this.session !== null && { "mcp-session-id": this.session }),
+        ...headers
+      }
+    })
+
+  readonly send = async (message: object, headers: Readonly<Record<string, string>> = {}): Promise<Answered> => {
+    const answer = await this.request(JSON.stringify({ jsonrpc: "2.0", ...message }), headers)
+    const text = await answer.text()
+    const isStream = answer.headers.get("content-type") === "text/event-stream"
+    const texts = isStream ? [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => data) : [text.trim()]
+    const messages = texts.filter((one) => one !== "").map((one): Record<string, unknown> => Object(JSON.parse(one)))
+    return { status: answer.status, headers: answer.headers, messages }
+  }
+
+  readonly initialize = async (capabilities: object = {}): Promise<Answered> => {
+    const clientInfo = { name: "wire", version: "1" }
+    const params = { protocolVersion: "2025-11-25", capabilities, clientInfo }
+    const answer = await this.send({ id: 0, method: "initialize", params })
+    this.session = answer.headers.get("mcp-session-id")
+    return answer
+  }
+
+  readonly call = (name: string, args: object = {}): Promise<Answered> =>
+    this.send({ id: 1, method: "tools/call", params: { name, arguments: args } })
+
+  /** Calls a tool as a client of the revision without sessions. */
+  readonly callAlone = (
+    name: string,
+    args: object,
+    more: object = {},
+    capabilities: object = {}
+  ): Promise<Answered> => {
+    const version = "2026-07-28"
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": version,
+      "io.modelcontextprotocol/clientCapabilities": capabilities,
+      "io.modelcontextprotocol/clientInfo": { name: "wire", version: "1" }
+    }
+    const message = { id: 1, method: "tools/call", params: { name, arguments: args, _meta, ...more } }
+    return this.send(message, { "mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": name })
+  }
+}
+
+/** Returns the result of a call: its structured content, or the text. */
+export const resultOf = ({ messages }: Answered): unknown => {
+  const { content, structuredContent } = Object(messages.at(-1)?.["result"])
+  return structuredContent ?? JSON.parse(String(Reflect.get(Object(content?.[0]), "text")))
+}
+
+/** Returns the code of a failed call. */
+export const codeOf = (answer: Answered): unknown => Object(Object(resultOf(answer)).error).code
+
+type Decision = "accept" | "decline" | "cancel"
+
+/**
+ * Connects an assistant by metadata alone: 401, metadata, login form, code, token. With `decide`, the assistant can ask
+ * its user.
+ */
 export const connect = Effect.fnUntraced(function* (
   { id, url }: { readonly id: string; readonly url: string },
-  login = "ada"
+  login = "ada",
+  decide?: (question: string) => Decision | Promise<Decision>
 ) {
   const authProvider = new Login(id)
   const transport = () => new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider })
-  const client = new Client({ name: "tower-assistant", version: "1.0.0" })
+  const about = { name: "tower-assistant", version: "1.0.0" }
+  const client = new Client(about, { capabilities: decide === undefined ? {} : { elicitation: {} } })
+  if (decide !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      const action = await decide(params.message)
+      return { action, ...(action === "accept" && { content: {} }) }
+    })
+  }
   yield* Effect.acquireRelease(
     Effect.promise(async () => {
       const first = transport()

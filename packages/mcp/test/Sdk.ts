@@ -17,4 +17,4 @@ registerHooks({
 export const { Client } = await import("@modelcontextprotocol/sdk/client/index.js")
 export const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js")
 export const { UnauthorizedError } = await import("@modelcontextprotocol/sdk/client/auth.js")
-export const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js")
+export const { ElicitRequestSchema, ResultSchema } = await import("@modelcontextprotocol/sdk/types.js")

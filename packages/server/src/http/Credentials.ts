@@ -53,9 +53,9 @@ export const unauthorized = ({ _tag }: BearerToken, metadata: string, scope?: st
 
 /**
  * Makes the refusal of a request whose token lacks a scope (RFC 6750 section 3.1). `metadata` is the URL of the
- * resource's metadata.
+ * resource's metadata, `asked` the scopes that the client should ask for.
  */
-export const insufficientScope = (scope: string, metadata: string): RequestFailure =>
+export const insufficientScope = (scope: string, metadata: string, asked = scope): RequestFailure =>
   failure(
     403,
     {
@@ -65,7 +65,7 @@ export const insufficientScope = (scope: string, metadata: string): RequestFailu
     },
     challenge(
       metadata,
-      `error="insufficient_scope", error_description="The access token lacks a scope", scope="${scope}", `
+      `error="insufficient_scope", error_description="The access token lacks a scope", scope="${asked}", `
     )
   )
 

@@ -1,6 +1,0 @@
-/**
- * The version of the package.
- */
-import manifest from "../package.json" with { type: "json" }
-
-export const version: string = manifest.version
