@@ -4,6 +4,7 @@ import type { Target } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { loggedAt } from "../src/plan/PlannedEvent.ts"
 import { buildingsOf } from "./support.ts"
 
 describe("the demo directory", () => {
@@ -49,7 +50,7 @@ describe("demo traffic", () => {
       for (const { event, at } of seen) {
         assert.strictEqual(new Date(at).toISOString(), event.at)
         // Devices publish after some seconds, and some of their clocks are wrong.
-        assert.closeTo(Date.parse(event.data.logged_at), at, 300_000)
+        assert.closeTo(Date.parse(loggedAt(event)), at, 300_000)
       }
       assert.deepStrictEqual(new Set(seen.map(({ event }) => event.building_id)), new Set([1, 2]))
       assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 6)

@@ -6,7 +6,8 @@ import { records } from "../src/plan/Plan.ts"
 import type { Recorded } from "../src/plan/Devices.ts"
 import { doorsPerController } from "../src/plan/Devices.ts"
 import { dayMillis } from "../src/world/LocalTime.ts"
-import { buildingsOf, occurrences, startAt } from "./support.ts"
+import type { Occurrence } from "../src/traffic/Occurrence.ts"
+import { buildingsOf, occurrences, startAt, withoutEnds } from "./support.ts"
 
 const scenario = (devices: object, anomalies: object = {}, flows: object = {}) =>
   Result.getOrThrow(
@@ -38,11 +39,12 @@ const failing = {
   flush: { per_second: 10, jitter: "5s" }
 }
 
-const all = (devices: object, options = week): ReadonlyArray<Recorded> => [...records(scenario(devices), options)]
+const all = (devices: object, options = week): ReadonlyArray<Recorded<Occurrence>> =>
+  withoutEnds(records(scenario(devices), options))
 
 const doors = buildingsOf(scenario(online))[0]?.building.access_points.map(({ id }) => id) ?? []
 
-const controllerOf = ({ occurrence }: Recorded): number => {
+const controllerOf = ({ occurrence }: Recorded<Occurrence>): number => {
   const { id } = occurrence._tag === "Call" ? occurrence.panel.access_point : occurrence.access_point
   return Math.floor(doors.indexOf(id) / doorsPerController)
 }

@@ -1,11 +1,13 @@
 /** The load of a run: rates, stages, event files, and the shares of several generators. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CommandFailure } from "@doorhook/core"
+import { builtInTable, CommandFailure } from "@doorhook/core"
+import type { ResourceTypeTable } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Stream } from "effect"
 import { endlessPlan, plan } from "../src/plan/Plan.ts"
+import { loggedAt } from "../src/plan/PlannedEvent.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import {
   arrivalTimes,
@@ -88,15 +90,11 @@ describe("a plan at a given rate", () => {
       sent.forEach(({ at, event }, nth) => {
         const planned = events[nth]?.event
         if (planned === undefined || !("at" in planned)) return assert.fail("there are as many")
-        const sentData = "at" in event ? event.data : assert.fail("it is planned")
+        if (!("at" in event)) return assert.fail("it is planned")
         const lagOf = (published: string, logged: string) => Date.parse(published) - Date.parse(logged)
-        assert.strictEqual("at" in event ? event.at : "", new Date(at).toISOString())
-        assert.closeTo(
-          lagOf(new Date(at).toISOString(), sentData.logged_at),
-          lagOf(planned.at, planned.data.logged_at),
-          1_000
-        )
-        const { logged_at } = sentData
+        assert.strictEqual(event.at, new Date(at).toISOString())
+        assert.closeTo(lagOf(new Date(at).toISOString(), loggedAt(event)), lagOf(planned.at, loggedAt(planned)), 1_000)
+        const logged_at = loggedAt(event)
         assert.deepEqual<unknown>(event, {
           ...planned,
           at: new Date(at).toISOString(),
@@ -116,7 +114,8 @@ describe("a plan at a given rate", () => {
       assert.strictEqual(new Set(events.map(({ data }) => data.id)).size, 1_000)
       const guids = events.flatMap((event) => (event.resource_type === "call" ? [event.data.guid] : []))
       assert.strictEqual(new Set(guids).size, guids.length)
-      for (const { data } of events) if (data.image_url !== null) assert.include(data.image_url, `/${data.id}.jpg`)
+      for (const { data } of events)
+        if ("image_url" in data && data.image_url !== null) assert.include(data.image_url, `/${data.id}.jpg`)
     })
   )
 
@@ -156,11 +155,11 @@ const line = (at: string, more: Readonly<Record<string, unknown>> = {}) =>
 
 const logOptions: LogOptions = { zone: "UTC", named: {}, values: new Map(), dates: "month-first" }
 
-const read = (lines: ReadonlyArray<string>, isService = false, duration = Infinity) =>
+const read = (lines: ReadonlyArray<string>, types: ResourceTypeTable | null = builtInTable, duration = Infinity) =>
   Effect.gen(function* () {
     const file = join(yield* temporaryFolder, "events.ndjson")
     yield* Effect.promise(() => writeFile(file, lines.join("\n")))
-    return yield* readEvents(file, logOptions, isService, duration)
+    return yield* readEvents(file, logOptions, types, duration)
   }).pipe(Effect.provide(platform()))
 
 describe("a file of events", () => {
@@ -169,7 +168,7 @@ describe("a file of events", () => {
       const planned = yield* Stream.runCollect(arrivals)
       const file = yield* read(
         planned.map(({ event }) => JSON.stringify(event)),
-        true
+        null
       )
       const sent = yield* Stream.runCollect(file.arrivals)
       assert.deepStrictEqual(
@@ -184,7 +183,7 @@ describe("a file of events", () => {
     Effect.gen(function* () {
       const file = yield* read(
         [line("2026-03-02T08:00:00Z"), "", line("2026-03-02T09:00:30+01:00", { building_id: 2, tenant_ids: [7, 8] })],
-        true
+        null
       )
       assert.deepStrictEqual([file.events, file.span, file.beginning], [2, 30_001, Date.parse("2026-03-02T08:00:00Z")])
       assert.deepStrictEqual(
@@ -196,7 +195,7 @@ describe("a file of events", () => {
       )
       const [first] = yield* Stream.runCollect(file.arrivals)
       assert.strictEqual<unknown>(first?.event.data, '{"id":1,"door":"own member"}')
-      const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], true, 60_000)
+      const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], null, 60_000)
       assert.strictEqual(part.events, 1)
     })
   )
@@ -231,7 +230,7 @@ describe("a file of events", () => {
     { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
     {
       lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
-      says: "/resource_type must be call or access_log; other types must be declared by a service"
+      says: "/resource_type must be call or access_log, or call_end with --call-end; other types must be declared by a service"
     },
     { lines: ["", ""], says: "expected events, one per line; the file has none" }
   ])("is refused with the line and the problem: $says", ({ lines, says }) =>

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { builtInTable, BuildingId, PublishRequest } from "@doorhook/core"
+import { builtInTable, BuildingId, callEndReasons, PublishRequest } from "@doorhook/core"
 import type { PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, plan, PlannedEvent, presetNames, readScenario } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
@@ -118,15 +118,46 @@ describe("plans", () => {
     assert.isAbove(ofFlow(after, "parcels").length, 2 * ofFlow(before, "parcels").length)
   })
 
-  it.effect("for a long time equal the plans of its parts, one after the other", () =>
+  it.effect.each([false, true])(
+    "for a long time equal the plans of its parts (with ends of calls: %s)",
+    (hasCallEnds) =>
+      Effect.gen(function* () {
+        const scenario = scenarioOf("demo")
+        const whole = yield* linesOf(scenario, { ...oneDay, hasCallEnds, duration: 2 * day })
+        const parts = ["2026-03-02T00:00", "2026-03-02T12:00", "2026-03-03T00:00", "2026-03-03T12:00"]
+        const lines = yield* Effect.forEach(parts, (start) =>
+          linesOf(scenario, { ...oneDay, hasCallEnds, start: startAt(start), duration: day / 2 })
+        )
+        assert.deepStrictEqual(lines.flat(), whole)
+      })
+  )
+
+  it.effect("have one end of each call, and are otherwise the same as without", () =>
     Effect.gen(function* () {
-      const scenario = scenarioOf("demo")
-      const whole = yield* linesOf(scenario, { ...oneDay, duration: 2 * day })
-      const parts = ["2026-03-02T00:00", "2026-03-02T12:00", "2026-03-03T00:00", "2026-03-03T12:00"]
-      const lines = yield* Effect.forEach(parts, (start) =>
-        linesOf(scenario, { ...oneDay, start: startAt(start), duration: day / 2 })
+      const scenario = scenarioOf("residential-200")
+      const longer = { ...oneDay, duration: 14 * day }
+      const with_ends = yield* Stream.runCollect(plan(scenario, { ...longer, hasCallEnds: true }))
+      const without = yield* Stream.runCollect(plan(scenario, longer))
+      const ends = with_ends.flatMap((event) => (event.resource_type === "call_end" ? [event] : []))
+      assert.deepStrictEqual(
+        with_ends.filter(({ resource_type }) => resource_type !== "call_end"),
+        without
       )
-      assert.deepStrictEqual(lines.flat(), whole)
+      const calls = new Map(
+        without.flatMap((event) => (event.resource_type === "call" ? [[event.data.id, event] as const] : []))
+      )
+      assert.strictEqual(new Set(ends.map(({ data }) => data.call_id)).size, ends.length)
+      assert.isAbove(ends.length, 0.99 * calls.size)
+      const ids = new Set(without.map(({ data }) => data.id))
+      const reasons = new Set<string>()
+      for (const { at, building_id, data, tenant_ids } of ends) {
+        const call = calls.get(data.call_id)
+        assert.isFalse(ids.has(data.id))
+        assert.deepStrictEqual([call?.building_id, call?.tenant_ids], [building_id, tenant_ids])
+        assert.isTrue(call !== undefined && call.at <= at && call.data.logged_at <= data.ended_at)
+        reasons.add(data.reason)
+      }
+      assert.sameMembers([...reasons], [...callEndReasons])
     })
   )
 
@@ -144,9 +175,10 @@ describe("plans", () => {
       }
       const house = { name: "Slow", homes: { flats: 6 }, flows: { visitors: flow, trades: flow }, devices }
       const slow = Result.getOrThrow(readScenario(JSON.stringify({ name: "slow", buildings: [house] })))
-      const whole = yield* linesOf(slow, { ...oneDay, duration: 8 * day })
+      const slowly = { ...oneDay, hasCallEnds: true }
+      const whole = yield* linesOf(slow, { ...slowly, duration: 8 * day })
       const parts = Array.from({ length: 16 }, (_, part) => LocalTime.LocalTime.make(monday + (part * day) / 2))
-      const lines = yield* Effect.forEach(parts, (start) => linesOf(slow, { ...oneDay, start, duration: day / 2 }))
+      const lines = yield* Effect.forEach(parts, (start) => linesOf(slow, { ...slowly, start, duration: day / 2 }))
       assert.deepStrictEqual(lines.flat(), whole)
     })
   )

@@ -3,6 +3,7 @@ import { Option, Stream } from "effect"
 import type { BuildingTraffic, PlannedEvent, PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset, records } from "@doorhook/simulator"
 import type { Occurrence } from "../src/traffic/Occurrence.ts"
+import type { Recorded } from "../src/plan/Devices.ts"
 import type { Flow } from "../src/traffic/Flows.ts"
 import { noHolidays } from "../src/world/CalendarDate.ts"
 
@@ -23,13 +24,19 @@ export const withBuildings = (scenario: Scenario, buildings: ReadonlyArray<Build
   })
 })
 
+const isCallOrAccess = (record: Recorded): record is Recorded<Occurrence> => record.occurrence._tag !== "CallEnd"
+
+/** Returns the records of a plan without the ends of calls. */
+export const withoutEnds = (made: Iterable<Recorded>): ReadonlyArray<Recorded<Occurrence>> =>
+  [...made].filter(isCallOrAccess)
+
 /** Yields what happens in the buildings of a scenario, as ideal devices would report it. */
 export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
   const ideal = withBuildings(
     scenario,
     buildingsOf(scenario).map((traffic) => ({ ...traffic, devices: null }))
   )
-  for (const { occurrence } of records(ideal, options)) yield occurrence
+  for (const { occurrence } of withoutEnds(records(ideal, options))) yield occurrence
 }
 
 /** Returns the scenario with changed flows, without holidays and without device failures. */

@@ -1,6 +1,6 @@
 /** Runs on virtual time measure outages, repeat exactly, and detect broken rules. */
 import type { Settlement, TransportRequest } from "@doorhook/core"
-import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
+import { callEndType, declareTypes, defaultDeliverySettings, policiesOf, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
@@ -52,7 +52,8 @@ const runOf = ({ drain = 96, hours = 12, made, options = {}, rateScale = 1, rece
       ...options
     })
     made?.(world)
-    const arrivals = atPlannedTimes(plan(scenario, { seed, start, duration: hours * hour, rateScale }))
+    const hasCallEnds = options.types?.has(callEndType) === true
+    const arrivals = atPlannedTimes(plan(scenario, { seed, start, duration: hours * hour, rateScale, hasCallEnds }))
     yield* virtualRun(arrivals, world, { end: beginning + hours * hour, drain: drain * hour })
     return world
   })
@@ -85,6 +86,24 @@ describe("a run on virtual time", () => {
       const all = ({ latency, series, totals }: Measurements) => [totals, latency.ack.toText(), series.intervals]
       assert.deepStrictEqual(all(again.measurements), all(first.measurements))
       assert.notDeepEqual(all(other.measurements), all(first.measurements))
+    })
+  )
+
+  it.live("accounts for the calls that their ends cancel, in several processes that crash", () =>
+    Effect.gen(function* () {
+      const types = Result.getOrThrow(declareTypes({}, { hasCallEnd: true }))
+      const retry = { ...defaultDeliverySettings.retry, ...policiesOf(types) }
+      const world = yield* runOf({
+        rateScale: 5,
+        receivers: ["1-3=down:09:00-15:00", "4-6=slow:p50=2s,p99=9s"],
+        options: { types, retry, workers: 3, crashEvery: hour / 2 }
+      })
+      assert.deepStrictEqual(world.ledger.violations, [])
+      assert.isAbove(world.crashes, 5)
+      const { call_ended, cancelled, delivered, deliveries, expired } = world.measurements.totals
+      assert.isAbove(call_ended, 20)
+      assert.strictEqual(call_ended, cancelled)
+      assert.strictEqual(delivered + expired + cancelled, deliveries)
     })
   )
 

@@ -2,7 +2,17 @@
  * Actors of a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and faults.
  */
 import type { FeedCursor, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
-import { ClientId, Deliveries, Feeds, Integrations, JsonText, OperatorIntegrations, Publisher } from "@doorhook/core"
+import {
+  callEndType,
+  ClientId,
+  Deliveries,
+  Feeds,
+  idIn,
+  Integrations,
+  JsonText,
+  OperatorIntegrations,
+  Publisher
+} from "@doorhook/core"
 import type { Effect } from "effect"
 import type { Ending, Outcome, SimulatedEngine, SimulationOptions } from "./Simulation.ts"
 import { Simulation } from "./Simulation.ts"
@@ -133,12 +143,38 @@ const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: 
   if (engine === undefined) return
   const op = world.nextOperation()
   const events = eventsOf(world, op, count)
+  publishEvents(world, engine, op, events)
+  endCalls(world, events)
+}
+
+const publishEvents = (world: Simulation, engine: SimulatedEngine, op: number, events: ReadonlyArray<NewEvent>): void =>
   world.run(
     engine,
     op,
     { type: "publish", events, key: null },
     Publisher.use((publisher) => publisher.publish(events))
   )
+
+/** Longest time until a call ends, in milliseconds: a little longer than its lifetime. */
+const longestCall = 50_000
+
+/** Ends most of the calls among these events: some at once, and so perhaps before they are stored. */
+const endCalls = (world: Simulation, events: ReadonlyArray<NewEvent>): void => {
+  const { rng, scenario, time } = world
+  if (!scenario.hasCallEnds) return
+  for (const { building_id, data, resource_type, tenant_ids } of events) {
+    if (resource_type !== "call" || happens(rng, 0.2)) continue
+    const call = idIn(data, "id")
+    time.after(happens(rng, 0.3) ? between(rng, 0, 20) : between(rng, 0, longestCall), () => {
+      const engine = oneOf(rng, world.ready)
+      if (engine === undefined) return
+      const op = world.nextOperation()
+      const end = JsonText.JsonText.make(`{"id":${op * 1_000},"call_id":${call},"reason":"answered"}`)
+      publishEvents(world, engine, op, [
+        { resource_type: callEndType, action: "create", building_id, tenant_ids, data: end }
+      ])
+    })
+  }
 }
 
 /** Publishes events while an integration changes or the store fails. */
@@ -170,6 +206,7 @@ const publishWithKey = (world: Simulation): void => {
   const events = eventsOf(world, number, between(rng, 1, 5))
   const later = () => between(rng, scenario.repeat.least, scenario.repeat.most)
   send(events, `${number}`, 0)
+  endCalls(world, events)
   for (let again = between(rng, 0, 3); again > 0; again--) send(events, `${number}`, happens(rng, 0.5) ? 0 : later())
   if (happens(rng, 0.2)) {
     const other = world.nextOperation()
@@ -192,11 +229,10 @@ const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
 /** Returns the integration with a random number, or null if there is none. */
 const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
 
-const bindingsOf = ({ rng }: Simulation) =>
-  pick(rng, [["call", "access_log"], ["call", "access_log"], ["call"], ["access_log"]]).map((resource_type) => ({
-    resource_type,
-    actions: ["create"]
-  }))
+const bindingsOf = ({ rng, scenario }: Simulation) =>
+  pick(rng, [["call", "access_log"], ["call", "access_log"], ["call"], ["access_log"]])
+    .flatMap((type) => (type === "call" && scenario.hasCallEnds ? [type, callEndType] : [type]))
+    .map((resource_type) => ({ resource_type, actions: ["create"] }))
 
 const documentOf = (attributes: Readonly<Record<string, unknown>>) => ({ data: { type: "integrations", attributes } })
 

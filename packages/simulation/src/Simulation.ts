@@ -9,7 +9,9 @@ import type {
   StoreClockShape
 } from "@doorhook/core"
 import {
+  builtInTable,
   ClockWatch,
+  declareTypes,
   Deliveries,
   DeliveryId,
   Retention,
@@ -26,7 +28,7 @@ import {
 import type { Engine, EnginePorts, EngineServices, Process, Stores, Substream } from "@doorhook/simulator/testing"
 import { child, Rng, root, VirtualTime, World } from "@doorhook/simulator/testing"
 import type { Scope } from "effect"
-import { Cause, Effect, Exit, Layer, Random } from "effect"
+import { Cause, Effect, Exit, Layer, Random, Result } from "effect"
 import type { Entry, FinalDelivery, Operation } from "./History.ts"
 import { History } from "./History.ts"
 import type { StoreCall } from "./world/Faults.ts"
@@ -42,6 +44,8 @@ import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
 export type Ports = Required<EnginePorts>
 
 type Services = Deliveries | Integrations | Feeds | OperatorIntegrations
+
+const withCallEnds = Result.getOrThrow(declareTypes({}, { hasCallEnd: true }))
 
 /** Services of an engine besides its publisher and dispatcher. */
 const services = Feeds.layer.pipe(
@@ -120,6 +124,7 @@ export class Simulation {
   readonly #storage: Storage
   readonly #isOwned: boolean
   readonly #members = new Map<string, number>()
+  readonly #calls = new Map<string, Set<IntegrationId>>()
   readonly #locks: Locks | null
   /** The open stores; null while no process has opened them. */
   #stores: Stores | null = null
@@ -299,12 +304,14 @@ export class Simulation {
           history,
           events: this.#events,
           members: this.#members,
+          calls: this.#calls,
           locks: this.#locks,
           changed
         }),
         directory: rights.directoryOf(process, time, faults),
         transport: receivers.transportOf(process),
         settings: scenario.settings,
+        types: scenario.hasCallEnds ? withCallEnds : builtInTable,
         clock,
         listener: (notification) => Effect.sync(() => history.add({ kind: "notification", engine, notification }))
       }

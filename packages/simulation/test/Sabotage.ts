@@ -56,6 +56,18 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     check: "stays-cancelled",
     seed: 5
   },
+  "a call is sent although it has ended": {
+    file: "memory/MemoryDeliveryStore.ts",
+    replaces: ['deliveries.cancelEvent(id, "call_ended")', "void id"],
+    check: "stays-cancelled",
+    seed: 1
+  },
+  "a process ignores that it has ended a call": {
+    file: "delivery/Dispatcher.ts",
+    replaces: ["this.#state.endCalls(endedCalls)", "void endedCalls"],
+    check: "nothing-after-end",
+    seed: 4
+  },
   "a retry has the delay of the attempt before": {
     file: "model/RetryPolicy.ts",
     replaces: ["policy.delays[input.failed - 1]", "policy.delays[Math.max(0, input.failed - 2)]"],
@@ -87,7 +99,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     file: "delivery/Membership.ts",
     replaces: ["this.#until >= now + this.#attempt", "this.#until >= now"],
     check: "leases",
-    seed: 196
+    seed: 114
   },
   "workers use their own clocks": {
     file: "ports/StoreClock.ts",
@@ -99,13 +111,13 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     file: "delivery/AccessCheck.ts",
     replaces: ["known.turn === this.#turn && ", ""],
     check: "nothing-after-end",
-    seed: 2
+    seed: 5
   },
   "a worker ignores its own changes of integrations": {
     file: "delivery/Dispatcher.ts",
     replaces: ["this.#worker.forget([integration])", "void integration"],
     check: "nothing-after-end",
-    seed: 26
+    seed: 23
   },
   "a worker ignores the changes by others": {
     file: "delivery/Dispatcher.ts",

@@ -48,7 +48,7 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
 
 /** What must occur in at least one world, because otherwise the checks prove nothing about it. */
 const wanted: ReadonlyArray<string> = [
-  ["delivered", "exhausted", "expired", "cancelled", "skipped"],
+  ["delivered", "exhausted", "expired", "cancelled", "call_ended", "skipped"],
   ["killed", "closed", "store", "directory", "clock", "own_clock", "right", "info", "any integration may have changed"],
   // Store calls that were not carried out, and store calls with an unknown outcome.
   ["fail of the store", "info of the store"],
@@ -74,7 +74,7 @@ describe("the engine", () => {
     const met = new Set<string>()
     const failures = from1To(seeds).flatMap((seed) => {
       const outcome = simulate(seed)
-      for (const { state } of outcome.deliveries) met.add(state)
+      for (const { reason, state } of outcome.deliveries) met.add(state).add(reason ?? "no reason")
       for (const entry of outcome.entries) for (const thing of thingsIn(entry)) met.add(thing)
       return failuresOf(seed, outcome)
     })

@@ -74,7 +74,7 @@ export const anywhere = ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe)
 
 /** Delivers with an engine in this process. A ledger records and checks each delivery. */
 const ownEngineDestination = Effect.fnUntraced(function* (
-  { ackTimeout, integrations, retry, seed }: RunSettings,
+  { ackTimeout, integrations, retry, seed, types }: RunSettings,
   options: Pick<OwnEngineOptions, "urlOf" | "receiverOf" | "send" | "secret" | "crypto">,
   measurements: Measurements,
   clock: RunClock,
@@ -84,6 +84,7 @@ const ownEngineDestination = Effect.fnUntraced(function* (
     ...options,
     measurements,
     integrations,
+    types,
     settings: { ackTimeout, retry, allow: anywhere },
     seed: child(root(seed), "run"),
     timeOf: clock.timeOf

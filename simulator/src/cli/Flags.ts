@@ -2,7 +2,8 @@
  * Flags that several subcommands share. They are declared as text and parsed here, so that all error messages have the
  * same form: what is wrong, and what is expected.
  */
-import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
+import { CommandFailure, declareTypes, DurationText, fileTrouble } from "@doorhook/core"
+import type { ResourceTypeTable } from "@doorhook/core"
 import type { Redacted, Result } from "effect"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
@@ -70,6 +71,14 @@ export const planFlags = {
     Flag.withDefault(usualPlan.rateScale)
   )
 }
+
+/** The flag of every subcommand that publishes or writes events. */
+export const callEnd = Flag.Boolean("call-end").pipe(
+  Flag.withDescription(
+    "Also make the end of each call (call_end): answered, answered elsewhere, rejected, missed, or the visitor has left. A service needs the setting of the same name"
+  ),
+  Flag.withDefault(false)
+)
 
 /** Flags of every subcommand that reads a recorded log. */
 export const logFlags = {
@@ -185,7 +194,13 @@ export const readLogFlags = Effect.fnUntraced(function* (texts: LogTexts, zone =
 })
 
 export type ScenarioTexts = TextsOf<typeof scenarioFlags>
-export type PlanTexts = TextsOf<typeof planFlags>
+export type PlanTexts = TextsOf<typeof planFlags> & { readonly callEnd?: boolean }
+
+/** Returns the resource types of a run, or refuses `--call-end` with a log that can't have the ends of calls. */
+export const readTypes = (hasCallEnd: boolean, log: string | null): Effect.Effect<ResourceTypeTable, CommandFailure> =>
+  hasCallEnd && log !== null && isCsv(log)
+    ? CommandFailure.usage(`--call-end: an access log in CSV has no ends of calls: leave it out with ${log}`)
+    : Effect.orDie(Effect.fromResult(declareTypes({}, { hasCallEnd })))
 
 /** Returns the value, or fails with what is wrong and what is expected. */
 export const readOr = <A>(
@@ -294,6 +309,6 @@ export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
     return yield* CommandFailure.usage(
       `--rate-scale ${texts.rateScale}: expected at most ${Math.floor((room / people) * 100) / 100} for ${scenario.sites.length} buildings with up to ${people} people, because event ids have room for ${room} people in each`
     )
-  const options: PlanOptions = { seed, start, duration, rateScale }
+  const options: PlanOptions = { seed, start, duration, rateScale, hasCallEnds: texts.callEnd === true }
   return { scenario, options } satisfies { scenario: Scenario; options: PlanOptions }
 })

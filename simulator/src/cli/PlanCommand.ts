@@ -13,7 +13,7 @@ import type { Places } from "../scenario/Directory.ts"
 import { buildingsAndTenants, directoryOf } from "../scenario/Directory.ts"
 import type { Premises } from "../run/Integrations.ts"
 import type { LogTexts, PlanTexts } from "./Flags.ts"
-import { checkSource, logFlags, planFlags, readLogFlags, readPlan, scenarioFile } from "./Flags.ts"
+import { callEnd, checkSource, logFlags, planFlags, readLogFlags, readPlan, readTypes, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
@@ -78,9 +78,10 @@ const premisesInDirectory = (premises: ReadonlyArray<Premises>): Places => {
 /** Writes the events of a recorded log in the form of a plan. */
 const sourceOfLog = Effect.fnUntraced(function* (
   path: string,
-  texts: LogTexts
+  texts: LogTexts & Pick<PlanTexts, "callEnd">
 ): Effect.fn.Return<Source, CommandFailure, FileSystem.FileSystem | Stdio.Stdio> {
-  const { arrivals, counts, premises } = yield* readEvents(path, yield* readLogFlags(texts), false, Infinity)
+  const types = yield* readTypes(texts.callEnd === true, path)
+  const { arrivals, counts, premises } = yield* readEvents(path, yield* readLogFlags(texts), types, Infinity)
   const encoder = new TextEncoder()
   return {
     notes: counts.lines(),
@@ -104,6 +105,7 @@ export const planCommand = Command.make(
   "plan",
   {
     ...planFlags,
+    callEnd,
     ...logFlags,
     out: Flag.String("out").pipe(
       Flag.withDescription("File to write the events to, or - for standard output"),

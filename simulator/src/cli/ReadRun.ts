@@ -1,13 +1,13 @@
 /**
  * Reads the flags of `simulate run`.
  */
-import type { DeliverySettingsShape } from "@doorhook/core"
+import type { DeliverySettingsShape, ResourceTypeTable } from "@doorhook/core"
 import {
-  builtInTable,
   CommandFailure,
   defaultDeliverySettings,
   DurationText,
   longestAckTimeout,
+  policiesOf,
   RetryPolicy,
   Signature,
   UrlPolicy
@@ -48,6 +48,7 @@ import {
   readOr,
   readPlan,
   readText,
+  readTypes,
   scenarioFile,
   usualPlan,
   wholeBetween,
@@ -105,14 +106,14 @@ const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile
   return yield* checkedKey(operatorKey, keyVariable)
 })
 
-const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
-  let retry: DeliverySettingsShape["retry"] = defaultDeliverySettings.retry
+const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>, types: ResourceTypeTable) {
+  let retry: DeliverySettingsShape["retry"] = { ...defaultDeliverySettings.retry, ...policiesOf(types) }
   for (const one of given) {
     const at = one.indexOf("=")
     const type = one.slice(0, Math.max(0, at))
-    if (!builtInTable.has(type))
+    if (!types.has(type))
       return yield* usage(
-        `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${[...builtInTable.keys()].join(", ")}`
+        `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${[...types.keys()].join(", ")}`
       )
     const rest = one.slice(at + 1)
     const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => durationIn("retry", delay))
@@ -183,7 +184,7 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   return [only]
 })
 
-const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" | "other") {
+const readLoad = Effect.fnUntraced(function* (texts: RunTexts, types: ResourceTypeTable | null) {
   const profile = yield* readProfile(texts)
   const [nth = 1, generators = 1] =
     (yield* ifGiven(texts.generator, (text) => {
@@ -215,12 +216,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
         ? yield* durationIn("duration", texts.duration.value, 1)
         : Infinity
     const log = yield* readLogFlags(texts)
-    const { arrivals, beginning, counts, events, premises, span } = yield* readEvents(
-      path,
-      log,
-      kind === "service",
-      length
-    )
+    const { arrivals, beginning, counts, events, premises, span } = yield* readEvents(path, log, types, length)
     const duration = profile === null ? span : Math.ceil(extentOf(profile, events).length)
     const load: Load = {
       name: path.split("/").at(-1) ?? path,
@@ -361,9 +357,10 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const tenantIntegrations = yield* wholeBetween("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
   const drain = yield* durationIn("drain", texts.drain)
   const grace = yield* durationIn("grace", texts.grace)
-  const retry = yield* readRetries(texts.retry)
+  const types = yield* readTypes(texts.callEnd, Option.getOrNull(texts.events))
+  const retry = yield* readRetries(texts.retry, types)
   const ackTimeout = yield* durationIn("ack-timeout", texts.ackTimeout, 1, longestAckTimeout)
-  const load = yield* readLoad(texts, kind === "service" ? "service" : "other")
+  const load = yield* readLoad(texts, kind === "service" ? null : types)
   const integrations =
     kind === "service" ? [] : plannedIntegrations(load.premises, tenantIntegrations, buildingIntegrations)
   const end = load.end + (kind === "virtual" ? drain : Math.round(grace * (speed ?? 1)))
@@ -389,6 +386,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     receivers,
     integrations,
     retry,
+    types,
     ackTimeout,
     warmUp,
     crashEvery: yield* ifGiven(texts.crashEvery, (text) => durationIn("crash-every", text, 1_000)),

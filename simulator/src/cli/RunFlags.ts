@@ -7,7 +7,7 @@ import { Flag } from "effect/cli"
 import { receiverForms } from "../receivers/ReceiverText.ts"
 import type { RunKind } from "../results/Figures.ts"
 import type { TextsOf } from "./Flags.ts"
-import { flagOf, givenOf, logFlags, planFlags, usualFlags, wordsOf } from "./Flags.ts"
+import { callEnd, flagOf, givenOf, logFlags, planFlags, usualFlags, wordsOf } from "./Flags.ts"
 
 /** Environment variable with the operator key, used if no flag gives one. */
 export const keyVariable = "DOORHOOK_OPERATOR_KEY"
@@ -47,6 +47,7 @@ export const runFlags = {
     "Simulate traffic, the real engine and modelled receivers on virtual time, as fast as possible"
   ),
   ...planFlags,
+  callEnd,
   duration: optional("duration", "How much of the plan to play (default 24h; 1m with --rate; all of --events)"),
   ...logFlags,
   rate: optional(

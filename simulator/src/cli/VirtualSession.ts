@@ -41,6 +41,7 @@ const runSeed = Effect.fnUntraced(function* (
     receivers,
     retry,
     slos,
+    types,
     warmUp,
     workers
   } = settings
@@ -53,6 +54,7 @@ const runSeed = Effect.fnUntraced(function* (
     integrations,
     receivers,
     retry,
+    types,
     ackTimeout,
     workers,
     cpu,

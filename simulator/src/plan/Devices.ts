@@ -12,15 +12,15 @@ import { between, chance, exponential, lognormal, normal, poisson } from "../ran
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng } from "../random/Substream.ts"
 import type { Devices as DeviceSettings } from "../scenario/ScenarioDocument.ts"
-import type { Access, Occurrence } from "../traffic/Occurrence.ts"
+import type { Access, Call, CallEnd, Occurrence } from "../traffic/Occurrence.ts"
 import { longestWait } from "../traffic/Parameter.ts"
 import type { AccessPoint, Building } from "../world/Building.ts"
 import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 
 /** An occurrence, the time of its publication, and its time in the device's log. */
-export interface Recorded {
-  readonly occurrence: Occurrence
+export interface Recorded<Kind = Occurrence | CallEnd> {
+  readonly occurrence: Kind
   /** Time of publication, in milliseconds since the epoch. */
   readonly at: number
   /** Time shown by the device's clock at the occurrence. */
@@ -96,7 +96,7 @@ class Controller {
   /** A time in which the controller is known to be online. */
   #clear: Span = { from: 0, until: 0 }
   /** Events stored now, by the time at which they will be sent. */
-  readonly stored = new Map<number, Array<Omit<Recorded, "at">>>()
+  readonly stored = new Map<number, Array<Omit<Recorded<Occurrence>, "at">>>()
 
   constructor(clocks: DeviceSettings["clocks"], causes: ReadonlyArray<Cause>, substream: Substream, zone: string) {
     this.#clocks = clocks
@@ -190,8 +190,8 @@ class LostCalls {
 /** Longest time for which a door is held open, in milliseconds (assumed: alarms follow after 30 to 90 seconds). */
 const heldFor = [30 * second, 90 * second] as const
 
-/** Numbers of the ids of added events: a quarter of the numbers of a flow is for each kind. */
-const quarters = { held: 1, forced: 2, repeated: 3 } as const
+/** Numbers of the ids of added events: a quarter of the numbers of a flow is for each kind. Only calls end. */
+const quarters = { held: 1, ended: 1, forced: 2, repeated: 3 } as const
 
 /** Orders events by time, then by id. */
 const isBefore = (a: Pick<Recorded, "at" | "occurrence">, b: Pick<Recorded, "at" | "occurrence">): boolean =>
@@ -207,7 +207,7 @@ export class Devices {
   readonly #lost = new LostCalls()
   /** Occurrences that follow from others, such as a door held open. */
   readonly #later = new Heap<{ readonly at: number; readonly occurrence: Occurrence }>(isBefore)
-  readonly #sent = new Heap<Recorded>(isBefore)
+  readonly #sent = new Heap<Recorded<Occurrence>>(isBefore)
   /** Controllers with stored events, by the time at which these are sent. */
   readonly #returns = new Heap<{ readonly at: number; readonly controller: Controller }>((a, b) => a.at < b.at)
 
@@ -245,7 +245,7 @@ export class Devices {
   }
 
   /** Yields the events that the service receives, in order of publication. */
-  *records(occurrences: Iterable<Occurrence>): IterableIterator<Recorded> {
+  *records(occurrences: Iterable<Occurrence>): IterableIterator<Recorded<Occurrence>> {
     for (const occurrence of occurrences) {
       yield* this.#until(occurrence.time)
       this.#take(occurrence)
@@ -254,7 +254,7 @@ export class Devices {
   }
 
   /** Yields everything that is published up to a time. */
-  *#until(time: number): IterableIterator<Recorded> {
+  *#until(time: number): IterableIterator<Recorded<Occurrence>> {
     for (;;) {
       const [later, back, sent] = [this.#later.top, this.#returns.top, this.#sent.top]
       const next = Math.min(later?.at ?? Infinity, back?.at ?? Infinity, sent?.at ?? Infinity)
@@ -312,7 +312,7 @@ export class Devices {
     }
   }
 
-  #send(record: Recorded, rng: Rng): void {
+  #send(record: Recorded<Occurrence>, rng: Rng): void {
     this.#sent.push(record)
     const { occurrence } = record
     const { repeats } = this.#settings
@@ -335,4 +335,53 @@ export class Devices {
     if (chance(rng, alarms.held)) add("held", "Held open", between(rng, ...heldFor))
     if (chance(rng, alarms.forced)) add("forced", "Forced", Math.min(longestWait, exponential(rng) * 10 * 60 * second))
   }
+}
+
+/** Shares of answered calls that are answered at another device or rejected, and of others that the visitor ends. */
+const ends = { elsewhere: 0.3, rejected: 0.05, hungUp: 0.3 } as const
+
+/** Returns how long a call rings, in milliseconds, and why the ringing ends. */
+const endOf = (
+  { answered, ring_out }: Call,
+  rng: Rng
+): { readonly after: number; readonly reason: CallEnd["reason"] } => {
+  const draw = rng.uniform()
+  if (answered !== null) {
+    const isElsewhere = draw < ends.elsewhere
+    const reason = isElsewhere ? "answered_elsewhere" : draw < ends.elsewhere + ends.rejected ? "rejected" : "answered"
+    return { after: answered, reason }
+  }
+  if (draw >= ends.hungUp) return { after: ring_out, reason: "missed" }
+  return { after: Math.floor(ring_out * rng.uniform()), reason: "cancelled" }
+}
+
+/**
+ * Adds the end of each call, in order of publication. `quarter`: numbers of ids between an event and the events that are
+ * added to it.
+ */
+export function* withCallEnds(
+  records: Iterable<Recorded<Occurrence>>,
+  substream: Substream,
+  quarter: number
+): IterableIterator<Recorded> {
+  const open = new Heap<Recorded>(isBefore)
+  const own = child(substream, "call ends")
+  function* due(isDue: (end: Recorded) => boolean): IterableIterator<Recorded> {
+    for (let next = open.top; next !== undefined && isDue(next); next = open.top) {
+      open.pop()
+      yield next
+    }
+  }
+  for (const record of records) {
+    yield* due((end) => isBefore(end, record))
+    yield record
+    const { at, logged_at, occurrence } = record
+    if (occurrence._tag !== "Call") continue
+    const { building_id, flow, id, tenant_ids, time } = occurrence
+    const { after, reason } = endOf(occurrence, new Rng(child(own, id)))
+    const ended = { _tag: "CallEnd", role: "other", label: null, cause: id, reason } as const
+    const end = { ...ended, building_id, flow, tenant_ids, id: id + quarters.ended * quarter, time: time + after }
+    open.push({ occurrence: end, at: at + after, logged_at: logged_at + after })
+  }
+  yield* due(() => true)
 }

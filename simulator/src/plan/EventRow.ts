@@ -1,7 +1,7 @@
 /** Reads recorded events from any source: lines of NDJSON with the members of planned events. */
 import { Option, Result, Schema } from "effect"
-import { AnyPlannedEvent, PlannedEvent } from "./PlannedEvent.ts"
-import { schemaProblems } from "@doorhook/core"
+import { AnyPlannedEvent, loggedAt, PlannedEvent } from "./PlannedEvent.ts"
+import { callEndType, schemaProblems } from "@doorhook/core"
 
 export interface EventRow {
   /**
@@ -61,8 +61,11 @@ export const readLine = (text: string, line: number): Result.Result<EventRow, In
   if (Result.isFailure(decoded)) return invalid(problemsIn(decoded.failure))
   const event = decoded.success
   const at = instantOfIso(event.at)
-  const logged_at = instantOfIso(event.data.logged_at)
+  const logged_at = instantOfIso(loggedAt(event))
   if (Option.isNone(at)) return invalid("/at must be a time like 2026-03-02T07:30:00.000Z")
-  if (Option.isNone(logged_at)) return invalid("/data/logged_at must be a time like 2026-03-02T07:30:00.000Z")
+  if (Option.isNone(logged_at)) {
+    const name = event.resource_type === callEndType ? "ended_at" : "logged_at"
+    return invalid(`/data/${name} must be a time like 2026-03-02T07:30:00.000Z`)
+  }
   return Result.succeed({ at: at.value, logged_at: logged_at.value, event })
 }

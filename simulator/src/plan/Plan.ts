@@ -19,10 +19,10 @@ import type { Building } from "../world/Building.ts"
 import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
-import { dayMillis, minute } from "../world/LocalTime.ts"
+import { dayMillis, hour, minute } from "../world/LocalTime.ts"
 import { Roster } from "../world/Roster.ts"
 import type { Recorded } from "./Devices.ts"
-import { Devices } from "./Devices.ts"
+import { Devices, withCallEnds } from "./Devices.ts"
 import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
@@ -37,6 +37,8 @@ export interface PlanOptions {
   readonly duration: number
   /** Factor for the number of people: 1 by default, at most `maxRateScale`. */
   readonly rateScale?: number
+  /** Whether the plan has the ends of calls (`call_end`). Default: false. */
+  readonly hasCallEnds?: boolean
 }
 
 /** A span of time in milliseconds since the epoch, from `from` (included) to `until` (excluded). */
@@ -112,6 +114,9 @@ export const rosterOf = ({ away, building }: BuildingTraffic, seed: number): Ros
 
 type DayMaker = ReturnType<typeof dayMaker>
 
+/** How long a call rings at most, in milliseconds (`ring_out`). */
+const longestRing = hour
+
 function* within(occurrences: Iterable<Occurrence>, { from, until }: Window): IterableIterator<Occurrence> {
   for (const occurrence of occurrences) {
     if (occurrence.time >= until) return
@@ -151,6 +156,15 @@ class BuildingPlan {
 
   /** Yields the events of the building that are published within a span of time, in order. */
   *records({ from, until }: Window): IterableIterator<Recorded> {
+    if (this.#options.hasCallEnds !== true) return yield* this.#records({ from, until })
+    const records = this.#records({ from: from - longestRing, until })
+    for (const record of withCallEnds(records, this.#substream, this.#room.numbers / 4)) {
+      if (record.at >= until) return
+      if (record.at >= from) yield record
+    }
+  }
+
+  *#records({ from, until }: Window): IterableIterator<Recorded<Occurrence>> {
     const { building, devices } = this.#traffic
     if (devices === null) {
       for (const occurrence of this.#occurrences({ from, until }))
@@ -282,17 +296,25 @@ const chunkSize = 200
 
 type Chunks = IterableIterator<ReadonlyArray<PlannedEvent>>
 
-function* plannedChunks(scenario: Scenario, options: PlanOptions, renumbered?: () => number): Chunks {
+function* plannedChunks(scenario: Scenario, options: PlanOptions, nextId?: () => number): Chunks {
+  const renumbered = nextId === undefined ? (record: Recorded) => record : renumbering(nextId)
   for (const slice of slices(scenario, options)) {
     for (let at = 0; at === 0 || at < slice.length; at += chunkSize) {
-      yield slice
-        .slice(at, at + chunkSize)
-        .map((record) =>
-          plannedEvent(
-            renumbered === undefined ? record : { ...record, occurrence: { ...record.occurrence, id: renumbered() } }
-          )
-        )
+      yield slice.slice(at, at + chunkSize).map((record) => plannedEvent(renumbered(record)))
     }
+  }
+}
+
+/** Returns a function that gives records other ids. The end of a call keeps naming its call. */
+const renumbering = (nextId: () => number): ((record: Recorded) => Recorded) => {
+  const calls = new Map<number, number>()
+  return ({ occurrence, ...times }) => {
+    const id = nextId()
+    if (occurrence._tag === "Call") calls.set(occurrence.id, id)
+    if (occurrence._tag !== "CallEnd") return { ...times, occurrence: { ...occurrence, id } }
+    const cause = calls.get(occurrence.cause) ?? occurrence.cause
+    calls.delete(occurrence.cause)
+    return { ...times, occurrence: { ...occurrence, id, cause } }
   }
 }
 

@@ -1,5 +1,14 @@
 /** An event of a plan: one line of NDJSON. `at` is the time of publication. The published event does not contain it. */
-import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
+import {
+  AccessLogData,
+  Action,
+  builtInTable,
+  BuildingId,
+  CallData,
+  CallEndData,
+  callEndType,
+  TenantId
+} from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Occurrence.ts"
 import { formatDay } from "../world/CalendarDate.ts"
@@ -16,14 +25,15 @@ const common = {
 /** Members that lines of all types share. Used to report the problems of lines with an unknown type. */
 export const AnyPlannedEvent = Schema.Struct({
   ...common,
-  resource_type: Schema.Literals([...builtInTable.keys()]),
+  resource_type: Schema.Literals([...builtInTable.keys(), callEndType]),
   action: Action,
   data: Schema.Record(Schema.String, Schema.Unknown)
 })
 
 export const PlannedEvent = Schema.Union([
   Schema.Struct({ ...common, resource_type: Schema.Literal("call"), action: Action, data: CallData }),
-  Schema.Struct({ ...common, resource_type: Schema.Literal("access_log"), action: Action, data: AccessLogData })
+  Schema.Struct({ ...common, resource_type: Schema.Literal("access_log"), action: Action, data: AccessLogData }),
+  Schema.Struct({ ...common, resource_type: Schema.Literal(callEndType), action: Action, data: CallEndData })
 ])
 export type PlannedEvent = typeof PlannedEvent.Type
 
@@ -85,29 +95,41 @@ const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
 export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent => {
   const at = toIso(times.at)
   const logged_at = times.logged_at === times.at ? at : toIso(times.logged_at)
-  const { building_id, tenant_ids } = occurrence
-  return occurrence._tag === "Call"
-    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(occurrence, logged_at) }
-    : {
-        at,
-        building_id,
-        tenant_ids,
-        resource_type: "access_log",
-        action: "create",
-        data: accessLogData(occurrence, logged_at)
-      }
+  const { building_id, id, tenant_ids } = occurrence
+  const common = { at, building_id, tenant_ids }
+  switch (occurrence._tag) {
+    case "Call":
+      return { ...common, resource_type: "call", action: "create", data: callData(occurrence, logged_at) }
+    case "Access":
+      return { ...common, resource_type: "access_log", action: "create", data: accessLogData(occurrence, logged_at) }
+    case "CallEnd": {
+      const { cause, reason } = occurrence
+      const data = { id, call_id: cause, reason, ended_at: logged_at }
+      return { ...common, resource_type: callEndType, action: "create", data }
+    }
+  }
 }
 
 /** Returns the line of a record, including the line break. */
 export const lineOf = (record: Recorded): string => `${JSON.stringify(plannedEvent(record))}\n`
 
+/** Returns the time that the device logged. */
+export const loggedAt = (event: PlannedEvent): string =>
+  event.resource_type === callEndType ? event.data.ended_at : event.data.logged_at
+
 /** Moves an event to another time. The lag between the device's log and the publication stays the same, to the second. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {
   const at = toIso(instant)
-  const lag = event.data.logged_at === event.at ? 0 : fromIso(event.at) - fromIso(event.data.logged_at)
-  const isWhole = lag !== 0 && event.data.logged_at.endsWith(".000Z")
+  const before = loggedAt(event)
+  const lag = before === event.at ? 0 : fromIso(event.at) - fromIso(before)
+  const isWhole = lag !== 0 && before.endsWith(".000Z")
   const logged_at = lag === 0 ? at : toIso(isWhole ? Math.floor((instant - lag) / second) * second : instant - lag)
-  return event.resource_type === "call"
-    ? { ...event, at, data: { ...event.data, logged_at } }
-    : { ...event, at, data: { ...event.data, logged_at } }
+  switch (event.resource_type) {
+    case "call":
+      return { ...event, at, data: { ...event.data, logged_at } }
+    case "access_log":
+      return { ...event, at, data: { ...event.data, logged_at } }
+    case callEndType:
+      return { ...event, at, data: { ...event.data, ended_at: logged_at } }
+  }
 }

@@ -14,7 +14,7 @@ import type {
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { deliveryStates, RetryPolicy } from "@doorhook/core"
+import { callLifetime, deliveryStates, RetryPolicy } from "@doorhook/core"
 import { acknowledges, flawOf, flawOfStart, retryAfterOf } from "./DeliveryRules.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 
@@ -33,6 +33,16 @@ export interface Violation {
   readonly rule: RuleName
   readonly what: string
   readonly at: number
+}
+
+/** How long after the end of a call other processes may still send it, besides the tolerance, in milliseconds. */
+const heardWithin = 1_000
+
+/** A call that began, ended or both within `callLifetime`. */
+interface FollowedCall {
+  readonly at: number
+  readonly deliveries: Array<Tracked>
+  endedAt: number | null
 }
 
 /** Maximum number of violations to describe. Further violations are only counted. */
@@ -95,6 +105,10 @@ export class Ledger {
    */
   readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
+  /** Calls by `callKeyOf`, the oldest first. */
+  readonly #calls = new Map<string, FollowedCall>()
+  /** Deliveries of calls that ended a moment ago, by integration and event. */
+  readonly #late = new Map<string, { readonly tracked: Tracked; readonly until: number }>()
   /** Until this time, retries may be late because no slot was free or no process was running. */
   #busyAt = Number.NEGATIVE_INFINITY
 
@@ -112,12 +126,14 @@ export class Ledger {
     this.#busyAt = Math.max(this.#busyAt, until)
   }
 
+  /** Records a stored delivery. `call`: the key of the call that its event begins, if calls have ends. */
   stored(
     id: DeliveryId,
     state: DeliveryState,
     event: Event,
     integration: IntegrationId,
-    totals: IntegrationTotals
+    totals: IntegrationTotals,
+    call: string | null = null
   ): void {
     const { measurements, timeOf } = this.#options
     measurements.deliver(timeOf(event.created_at), totals)
@@ -144,12 +160,51 @@ export class Ledger {
     this.#byIntegration.set(integration, siblings)
     siblings.set(event.id, tracked)
     this.moving++
+    const followed = call === null ? null : this.#call(call, event.created_at)
+    followed?.deliveries.push(tracked)
     if (state !== "skipped" && state !== "cancelled") return
+    if (state === "cancelled" && followed !== null && followed.endedAt !== null)
+      return this.#callEnded(tracked, event.created_at)
     this.#end(tracked, state, event.created_at)
     if (this.#ended.has(integration)) return
     const unsent = this.#unsent.get(integration) ?? { first: `delivery ${id} was stored as ${state}`, count: 0 }
     unsent.count++
     this.#unsent.set(integration, unsent)
+  }
+
+  /**
+   * Records the end of a call, which cancels the call's open deliveries. Returns the integrations concerned, of which
+   * other processes must be informed.
+   */
+  callEnded(call: string, now: number): ReadonlyArray<IntegrationId> {
+    const followed = this.#call(call, now)
+    followed.endedAt = now
+    const open = followed.deliveries.filter(({ id }) => this.#byId.has(id))
+    for (const tracked of open) this.#callEnded(tracked, now)
+    return open.map(({ integration_id }) => integration_id)
+  }
+
+  #callEnded(tracked: Tracked, now: number): void {
+    this.#options.measurements.totals.call_ended++
+    this.#end(tracked, "cancelled", now, true)
+    const until = now + this.#options.tolerance + heardWithin
+    this.#late.set(`${tracked.integration_id} ${tracked.event.id}`, { tracked, until })
+  }
+
+  #call(key: string, now: number): FollowedCall {
+    for (const [other, { at }] of this.#calls) {
+      if (at + callLifetime > now) break
+      this.#calls.delete(other)
+    }
+    for (const [other, { until }] of this.#late) {
+      if (until >= now) break
+      this.#late.delete(other)
+    }
+    const known = this.#calls.get(key)
+    if (known !== undefined) return known
+    const followed = { at: now, deliveries: [], endedAt: null }
+    this.#calls.set(key, followed)
+    return followed
   }
 
   /** Checks that an event was stored with a delivery to each integration that it matches. */
@@ -165,6 +220,8 @@ export class Ledger {
     const { measurements, timeOf } = this.#options
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
+      const late = this.#late.get(`${integration} ${webhookId}`)
+      if (late !== undefined && now <= late.until) return this.#begun(late.tracked, now)
       const what = `event ${webhookId} was sent to integration ${integration} without an open delivery`
       this.report("nothing-after-end", now, what)
       measurements.begin(timeOf(now), null, null)
@@ -175,6 +232,11 @@ export class Ledger {
     this.#checkSending(tracked, attempt, now)
     if (tracked.dueAt !== null) this.moving++
     tracked.dueAt = null
+    return this.#begun(tracked, now)
+  }
+
+  #begun(tracked: Tracked, now: number): Tracked {
+    const { measurements, timeOf } = this.#options
     const { created_at, resource_type } = tracked.event
     measurements.begin(timeOf(now), tracked.requests === 0 ? now - created_at : null, resource_type)
     tracked.requests++
@@ -331,7 +393,7 @@ export class Ledger {
     )
   }
 
-  #end(tracked: Tracked, state: DeliveryState, now: number): void {
+  #end(tracked: Tracked, state: DeliveryState, now: number, hasCallEnded = false): void {
     const { measurements, timeOf } = this.#options
     if (!this.#byId.delete(tracked.id)) return
     if (tracked.dueAt === null) this.moving--
@@ -339,6 +401,6 @@ export class Ledger {
     const time = timeOf(now)
     const { created_at, resource_type } = tracked.event
     measurements.settle(time, tracked.totals, state, tracked.requests, now - created_at, resource_type)
-    if (tracked.refused) measurements.outageEnded(time, tracked.totals, state)
+    if (tracked.refused) measurements.outageEnded(time, tracked.totals, hasCallEnded ? null : state)
   }
 }

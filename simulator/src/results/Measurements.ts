@@ -27,6 +27,8 @@ export const noCounts = {
   exhausted: 0,
   expired: 0,
   cancelled: 0,
+  /** Cancelled deliveries whose call had ended. */
+  call_ended: 0,
   skipped: 0,
   /** Deliveries that had not ended at the end of the run. */
   open: 0,
@@ -345,8 +347,8 @@ export class Measurements {
     return true
   }
 
-  /** Counts a delivery that no longer waits for its receiver. */
-  outageEnded(time: number, { outage }: IntegrationTotals, state: DeliveryState): void {
+  /** Counts a delivery that no longer waits for its receiver; `state` is null if its call has ended. */
+  outageEnded(time: number, { outage }: IntegrationTotals, state: DeliveryState | null): void {
     if (outage === null) return
     outage.open--
     if (state === "delivered" && outage.empty_at === null) outage.delivered_at ??= time

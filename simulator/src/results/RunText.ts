@@ -70,12 +70,13 @@ export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
 
 /** States in a sentence or two whether anything was lost. */
 const lossText = ({ totals }: RunReport): string => {
-  const { accepted, deliveries, failed, lost, unfollowed } = totals
+  const { accepted, call_ended, deliveries, failed, lost, unfollowed } = totals
   const ends = [
     [totals.delivered, "delivered"],
     [totals.exhausted, "given up after the last retry"],
     [totals.expired, "expired (calls past their lifetime)"],
-    [totals.cancelled, "cancelled"],
+    [call_ended, "cancelled because their call had ended"],
+    [totals.cancelled - call_ended, "cancelled"],
     [totals.skipped, "skipped (integration disabled)"],
     [totals.open, "still open at the end"]
   ] as const

@@ -14,6 +14,7 @@ const Row = Schema.Struct({
   event_id: Schema.String,
   integration_id: Schema.Union([Schema.String, Schema.Int]),
   state: State,
+  reason: Schema.optionalKey(Schema.NullOr(Schema.String)),
   attempts: Schema.Int
 })
 type Row = typeof Row.Type
@@ -174,7 +175,7 @@ export class DeliveryTracker {
     })
   }
 
-  #count({ attempts, event_id, integration_id, state }: Row): void {
+  #count({ attempts, event_id, integration_id, reason, state }: Row): void {
     const wanted = this.#events.get(event_id) ?? 0
     if (wanted > 0) {
       this.#missing--
@@ -186,6 +187,7 @@ export class DeliveryTracker {
       `integration ${name}`
     )
     this.#measurements.reported(totals, state, attempts)
+    if (reason === "call_ended") this.#measurements.totals.call_ended++
   }
 
   #number(name: string): number {

@@ -2,9 +2,17 @@
  * The delivery engine of core, built on given ports. Used by runs in real time, by runs on virtual time, and by the
  * deterministic simulation.
  */
-import type { Crypto, DeliverySettingsShape, Notification, StoreClockShape, WakeSignal } from "@doorhook/core"
+import type {
+  Crypto,
+  DeliverySettingsShape,
+  Notification,
+  ResourceTypeTable,
+  StoreClockShape,
+  WakeSignal
+} from "@doorhook/core"
 import {
   AllowAllDirectory,
+  builtInTable,
   DeliverySettings,
   DeliveryStore,
   Directory,
@@ -14,6 +22,7 @@ import {
   NotificationListener,
   Notifications,
   Publisher,
+  ResourceTypes,
   StoreClock,
   TokenStore,
   Transport
@@ -36,6 +45,8 @@ export interface EnginePorts {
   readonly directory?: Directory["Service"]
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
+  /** Default: the built-in types. */
+  readonly types?: ResourceTypeTable
   /** The store's clock, measured by this process. Default: null, for a store without a clock of its own. */
   readonly clock?: StoreClockShape | null
   /** Receives notifications, as the host does. */
@@ -57,7 +68,7 @@ export const storesOf = <E>(
 
 /** Builds publisher and dispatcher, with the ports that they need. */
 export const engineLayer = <E1, E2>(
-  { clock = null, directory, listener, settings, stores, transport }: EnginePorts,
+  { clock = null, directory, listener, settings, stores, transport, types = builtInTable }: EnginePorts,
   signals: Layer.Layer<WakeSignal, E1>,
   crypto: Layer.Layer<Crypto, E2>
 ) =>
@@ -71,6 +82,7 @@ export const engineLayer = <E1, E2>(
         Layer.succeed(IdempotencyStore, stores.keys),
         Layer.succeed(TokenStore, stores.tokens),
         Layer.succeed(StoreClock, clock),
+        Layer.succeed(ResourceTypes, types),
         directory === undefined ? AllowAllDirectory.layer : Layer.succeed(Directory, directory),
         Layer.succeed(Transport, transport),
         Layer.succeed(NotificationListener, listener ?? (() => Effect.void)),

@@ -1,6 +1,6 @@
 /** The integrations of a run, and which of them get an event. */
-import type { Event, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
-import { bindAll, builtInTable, BuildingId, ClientId, TenantId, UserId } from "@doorhook/core"
+import type { Event, IntegrationId, NewIntegration, ResourceTypeTable, Scope } from "@doorhook/core"
+import { bindAll, BuildingId, ClientId, TenantId, UserId } from "@doorhook/core"
 import { Redacted } from "effect"
 import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
@@ -72,12 +72,13 @@ export const integrationOf = (
   url: string,
   seed: Substream,
   now: number,
+  types: ResourceTypeTable,
   secret: Redacted.Redacted<string> | null = null
 ): NewIntegration => ({
   scope,
   integrator: "webhook",
   configuration: { url, method: "post" },
-  bindings: bindAll(builtInTable),
+  bindings: bindAll(types),
   name: null,
   description: null,
   detail: "full",

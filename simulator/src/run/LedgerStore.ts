@@ -1,4 +1,5 @@
 /** Wraps the store of an engine, and records stored and settled deliveries in a ledger. */
+import { callKeyOf } from "@doorhook/core"
 import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Ledger } from "../results/Ledger.ts"
@@ -11,7 +12,7 @@ export interface Recipients {
   readonly totals: (integration: IntegrationId) => IntegrationTotals
   /** Called when a retry is scheduled, with its due time in milliseconds since the epoch. */
   readonly due: (at: number) => void
-  /** Called when a settlement has disabled an integration. */
+  /** Called when a settlement has disabled an integration, or the end of a call has cancelled its delivery. */
   readonly ended: (integration: IntegrationId) => void
 }
 
@@ -31,7 +32,9 @@ export const ledgerStore = (
     ...store,
     enqueue: (records, keys) =>
       Effect.map(store.enqueue(records, keys), (stored) => {
-        records.forEach(({ deliveries, event }, at) => {
+        records.forEach(({ call, deliveries, event }, at) => {
+          const key = call === undefined ? null : callKeyOf(event, call)
+          if (key !== null && call?.isEnd === true) for (const id of ledger.callEnded(key, event.created_at)) ended(id)
           ledger.matched(
             event,
             deliveries.map(({ integration_id }) => integration_id),
@@ -40,7 +43,8 @@ export const ledgerStore = (
           deliveries.forEach(({ integration_id }, nth) => {
             const delivery = stored[at]?.[nth]
             if (delivery === undefined) return
-            ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
+            const begun = call?.isEnd === false ? key : null
+            ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id), begun)
           })
         })
         return stored

@@ -2,7 +2,7 @@
 import type { CommandFailure, NewEvent } from "@doorhook/core"
 import { DurationText, JsonText } from "@doorhook/core"
 import { Option, Stream } from "effect"
-import { fromIso, movedTo, toIso } from "../plan/PlannedEvent.ts"
+import { fromIso, loggedAt, movedTo, toIso } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
@@ -39,7 +39,7 @@ const longestUpload = 5 * minute
 
 /** Returns the time since which an offline device had stored the event; null if it was published at once. */
 export const storedSince = ({ at, event }: Arrival): number | null => {
-  const since = isPlanned(event) ? fromIso(event.data.logged_at) : at
+  const since = isPlanned(event) ? fromIso(loggedAt(event)) : at
   return at - since > longestUpload ? since : null
 }
 

@@ -6,6 +6,7 @@ import type {
   Crypto,
   DeliverySettingsShape,
   IntegrationId,
+  ResourceTypeTable,
   TransportRequest,
   TransportResult,
   TransportBusy
@@ -51,6 +52,7 @@ export interface OwnEngineOptions {
   ) => Effect.Effect<Sent, TransportUnavailable | TransportBusy>
   /** Signing secret for all integrations. With null, each integration has its own. */
   readonly secret: Redacted.Redacted<string> | null
+  readonly types: ResourceTypeTable
   readonly settings: Partial<DeliverySettingsShape> & Pick<DeliverySettingsShape, "retry" | "ackTimeout">
   readonly seed: Substream
   /** Returns the position of an instant on the report's axis, in milliseconds since the beginning. */
@@ -76,7 +78,7 @@ interface Recipient {
 
 /** Starts an engine for as long as the scope lives. */
 export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions) {
-  const { crypto, integrations, measurements, receiverOf, secret, seed, send, settings, timeOf, urlOf } = options
+  const { crypto, integrations, measurements, receiverOf, secret, seed, send, settings, timeOf, types, urlOf } = options
   const stores = yield* storesOf(MemoryStore.layer)
   const ledger = new Ledger({
     measurements,
@@ -92,7 +94,9 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   const now = yield* Clock.currentTimeMillis
   for (const planned of integrations) {
     const url = urlOf(planned)
-    const { id } = yield* Effect.orDie(stores.integrations.create(integrationOf(planned.scope, url, seed, now, secret)))
+    const { id } = yield* Effect.orDie(
+      stores.integrations.create(integrationOf(planned.scope, url, seed, now, types, secret))
+    )
     const recipient = { id, planned, totals: measurements.integration(id, planned.name, receiverOf(planned)) }
     byId.set(id, recipient)
     byUrl.set(url, recipient)
@@ -144,7 +148,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     // There is no other process to inform.
     ended: () => {}
   })
-  const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings }
+  const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings, types }
   const engine = yield* Layer.build(Layer.fresh(engineLayer(ports, WakeSignal.layerLocal, crypto))).pipe(
     Effect.provideService(References.MinimumLogLevel, "None")
   )

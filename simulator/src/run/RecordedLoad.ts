@@ -1,6 +1,6 @@
 /** The load of a recorded log, as NDJSON or CSV, at its own times. */
-import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
-import { builtInTable, CommandFailure, fileTrouble, PublishRequest } from "@doorhook/core"
+import type { BuildingId, NewEvent, ResourceTypeTable, TenantId } from "@doorhook/core"
+import { callEndType, CommandFailure, fileTrouble, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stdio, Stream } from "effect"
 import type { AccessLog, LogOptions } from "../plan/AccessLog.ts"
 import { eventsOf, isCsv, readLog, textOfLog } from "../plan/AccessLog.ts"
@@ -42,11 +42,12 @@ export const readCsv = Effect.fnUntraced(function* (path: string, options: LogOp
 type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
 
 /** Part of a message: only a service can declare other types. */
-const otherTypes = "; other types must be declared by a service (--to)"
+const otherTypes = (types: ResourceTypeTable): string =>
+  `${types.has(callEndType) ? "" : `, or ${callEndType} with --call-end`}; other types must be declared by a service (--to)`
 
-/** Returns a reader for lines of an event file. With a service, the service checks the resource types. */
-const lineReader = (isService: boolean): ((text: string) => Line) => {
-  const { fromText } = isService ? PublishRequest.uncheckedReader : PublishRequest.readerOf(builtInTable)
+/** Returns a reader for lines of an event file. A service checks the resource types itself; `types` is then null. */
+const lineReader = (types: ResourceTypeTable | null): ((text: string) => Line) => {
+  const { fromText } = types === null ? PublishRequest.uncheckedReader : PublishRequest.readerOf(types)
   return (text) => {
     let value: unknown
     try {
@@ -65,8 +66,8 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
         Result.fail([
           ...timeless,
           ...problems.map(({ detail, pointer }) =>
-            pointer === "/resource_type" && !isService
-              ? `${pointer} ${detail.replace(/;.*/, otherTypes)}`
+            pointer === "/resource_type" && types !== null
+              ? `${pointer} ${detail.replace(/;.*/, otherTypes(types))}`
               : `${pointer} ${detail}`.trimStart()
           )
         ]),
@@ -96,8 +97,8 @@ const ofCsv = (log: AccessLog) => ({
 })
 
 /** Returns the events of lines. An event that comes after later ones was uploaded late, so it is played after them. */
-const ofLines = (path: string, lines: Stream.Stream<string, CommandFailure>, isService: boolean) => {
-  const readLine = lineReader(isService)
+const ofLines = (path: string, lines: Stream.Stream<string, CommandFailure>, types: ResourceTypeTable | null) => {
+  const readLine = lineReader(types)
   const counts = new LogCounts()
   const arrivals = Stream.suspend(() => {
     let number = 0
@@ -131,13 +132,13 @@ const ofLines = (path: string, lines: Stream.Stream<string, CommandFailure>, isS
 export const readEvents = Effect.fnUntraced(function* (
   path: string,
   options: LogOptions,
-  isService: boolean,
+  types: ResourceTypeTable | null,
   duration: number
 ) {
   const context = yield* Effect.context<FileSystem.FileSystem | Stdio.Stdio>()
   const lines = linesOf(path).pipe(Stream.provideContext(context))
   const again = path === standardInput ? Stream.fromIterable(yield* Stream.runCollect(lines)) : lines
-  const { arrivals: all, counts } = isCsv(path) ? ofCsv(yield* readCsv(path, options)) : ofLines(path, again, isService)
+  const { arrivals: all, counts } = isCsv(path) ? ofCsv(yield* readCsv(path, options)) : ofLines(path, again, types)
   let first: number | null = null
   const arrivals = all.pipe(Stream.takeWhile(({ at }) => at - (first ??= at) < duration))
   const tenants = new Map<BuildingId, Set<TenantId>>()

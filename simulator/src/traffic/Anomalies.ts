@@ -28,6 +28,9 @@ export interface AnomalyFlow {
   readonly per_month: Readonly<Record<AnomalyKind, number>>
 }
 
+/** How long a call rings that nobody answers, in milliseconds. */
+const ring_out = 30 * second
+
 type Draft = Omit<Call, "id"> | Omit<Access, "id">
 
 /** Returns the occurrences of one anomaly. */
@@ -55,7 +58,8 @@ const occasion = (
       const unit = isSame ? one : oneOf(rng, units)
       if (panel === undefined || unit === undefined) return null
       const { tenant_ids } = unit
-      return { ...common, _tag: "Call", time, unit, panel, tenant_ids, guid: guid(rng), notification_type: "visitor" }
+      const ring = { notification_type: "visitor", answered: null, ring_out } as const
+      return { ...common, ...ring, _tag: "Call", time, unit, panel, tenant_ids, guid: guid(rng) }
     })
   }
   const byStranger = (time: number, access_point: AccessPoint, own: Pick<Access, "entry_method" | "release_status">) =>

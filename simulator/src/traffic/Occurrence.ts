@@ -1,5 +1,5 @@
 /** Occurrences at doors, before devices record them: the interface between traffic and plan. */
-import type { BuildingId, CallData, TenantId } from "@doorhook/core"
+import type { BuildingId, CallData, CallEndData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"
 
@@ -45,6 +45,17 @@ export interface Call extends Common {
   readonly notification_type: CallData["notification_type"]
   readonly unit: Unit
   readonly panel: Panel
+  /** Time from the ring to the answer, in milliseconds; null if nobody answers. */
+  readonly answered: number | null
+  /** How long the call rings if nobody answers, in milliseconds. */
+  readonly ring_out: number
+}
+
+/** A call stops ringing. `cause` is the call. */
+export interface CallEnd extends Common {
+  readonly _tag: "CallEnd"
+  readonly cause: number
+  readonly reason: CallEndData["reason"]
 }
 
 /** A person opens a door or tries to. */

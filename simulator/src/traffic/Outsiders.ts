@@ -221,21 +221,13 @@ const visit = (
     const { notification_type } = flow
     const id = nextId()
     const role = ring === 1 ? "arrival leader" : "other"
-    occurrences.push({
-      ...common,
-      _tag: "Call",
-      time,
-      id,
-      role,
-      cause: first,
-      guid: guid(rng),
-      notification_type,
-      unit,
-      panel
-    })
+    const call = { ...common, _tag: "Call", time, id, role, cause: first, guid: guid(rng), unit, panel } as const
     first ??= id
-    const answer = Math.min(lognormal(rng, flow.answer), flow.ring_out)
-    if (chance(rng, answeredShare(flow, day, time)) && !roster.isAway(unit, day.number)) {
+    const { ring_out } = flow
+    const answer = Math.min(lognormal(rng, flow.answer), ring_out)
+    const isAnswered = chance(rng, answeredShare(flow, day, time)) && !roster.isAway(unit, day.number)
+    occurrences.push({ ...call, notification_type, answered: isAnswered ? Math.floor(answer) : null, ring_out })
+    if (isAnswered) {
       const unlocked = time + Math.floor(answer + Math.min(lognormal(rng, flow.unlock), longestWait))
       if (chance(rng, flow.unlocked)) {
         const name = host.name

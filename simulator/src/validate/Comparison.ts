@@ -91,7 +91,8 @@ export const compareWithScenario = Effect.fnUntraced(function* (
   const references = yield* Effect.forEach([1_000_001, 1_000_002, 1_000_003, 1_000_004], (seed) => {
     const reference = new Profile()
     const made = forEachRecord(scenario, { ...options, seed }, (record) => {
-      reference.add(ofRecord(record))
+      const row = ofRecord(record)
+      if (row !== null) reference.add(row)
     })
     return Effect.as(made, reference)
   })

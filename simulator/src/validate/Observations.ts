@@ -1,4 +1,5 @@
 /** Counts the events of a building. Memory grows with doors and people, but not with events. */
+import { callEndType } from "@doorhook/core"
 import type { LogEntry } from "../plan/AccessLog.ts"
 import type { Recorded } from "../plan/Devices.ts"
 import type { EventRow } from "../plan/EventRow.ts"
@@ -29,10 +30,11 @@ export interface Row {
 const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
 
 /** Returns the row for a record of a plan. */
-export const ofRecord = (record: Recorded): Row => ofEvent({ ...record, event: plannedEvent(record) })
+export const ofRecord = (record: Recorded): Row | null => ofEvent({ ...record, event: plannedEvent(record) })
 
-/** Returns the row for a line of NDJSON. */
-export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
+/** Returns the row for a line of NDJSON; null for the end of a call. */
+export const ofEvent = ({ at, event, logged_at }: EventRow): Row | null => {
+  if (event.resource_type === callEndType) return null
   const common = { at, logged_at, building: event.building_id, id: event.data.id, unit: event.tenant_ids.join() }
   return event.resource_type === "call"
     ? { ...common, isCall: true, door: event.data.panel.name, person: "", isFromApp: false, isDenied: false }

@@ -111,7 +111,8 @@ export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, option
   const { rateScale = 1 } = options
   const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale, size: null, isPlan: true })
   yield* forEachRecord(scenario, options, (record) => {
-    judge.add(ofRecord(record))
+    const row = ofRecord(record)
+    if (row !== null) judge.add(row)
   })
   return judge.checks()
 })
@@ -133,7 +134,8 @@ export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Strea
     if (line.trim() === "") return Effect.void
     const read = readLine(line, number)
     if (Result.isFailure(read)) return Effect.fail(read.failure)
-    judge.add(ofEvent(read.success))
+    const row = ofEvent(read.success)
+    if (row !== null) judge.add(row)
     const { at } = read.success
     if (at < first.at) first = { at, line: number }
     if (at > last.at) last = { at, line: number }

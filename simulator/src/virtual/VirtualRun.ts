@@ -6,8 +6,9 @@
  * don't. The next due time wakes the machine. Idle months therefore cost nothing. All random numbers come from the
  * seed, so the same options give the same run.
  */
-import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
+import type { DeliverySettingsShape, NewEvent, ResourceTypeTable } from "@doorhook/core"
 import {
+  builtInTable,
   deliverySettingsOf,
   Retention,
   longestHold,
@@ -46,6 +47,8 @@ export interface VirtualOptions {
   readonly integrations: ReadonlyArray<PlannedIntegration>
   readonly receivers: ReadonlyArray<ReceiverRule>
   readonly retry: DeliverySettingsShape["retry"]
+  /** Default: the built-in types. */
+  readonly types?: ResourceTypeTable
   readonly ackTimeout: number
   readonly workers: number
   /** Processor time of a process for one request, in milliseconds. */
@@ -114,6 +117,7 @@ export class VirtualWorld {
   stopped: VirtualStopped | null = null
   readonly #options: VirtualOptions
   readonly #settings: DeliverySettingsShape
+  readonly #types: ResourceTypeTable
   readonly #seed: Substream
   readonly #rng: Rng
   readonly #stores: Stores = Effect.runSync(Effect.scoped(storesOf(MemoryStore.layer)))
@@ -135,6 +139,7 @@ export class VirtualWorld {
 
   constructor(options: VirtualOptions) {
     this.#options = options
+    this.#types = options.types ?? builtInTable
     const { ackTimeout, beginning, crashEvery, deleteEvery, receivers, retry, seed, warmUp, workers } = options
     this.#seed = child(root(seed), "virtual run")
     this.#rng = new Rng(child(this.#seed, "world"))
@@ -280,7 +285,8 @@ export class VirtualWorld {
     const ports: EnginePorts = {
       stores: { ...this.#stores, deliveries },
       transport: this.#network.transportOf(process),
-      settings: this.#settings
+      settings: this.#settings,
+      types: this.#types
     }
     return this.#options.breakage?.(ports) ?? ports
   }
@@ -307,7 +313,7 @@ export class VirtualWorld {
 
   #integrate(planned: PlannedIntegration, generation: number): void {
     const url = `https://receiver${planned.place}.example/hook/${generation}`
-    const fields = integrationOf(planned.scope, url, this.#seed, this.time.wall)
+    const fields = integrationOf(planned.scope, url, this.#seed, this.time.wall, this.#types)
     this.#network.add(planned, Effect.runSync(this.#stores.integrations.create(fields)))
   }
 

@@ -6,7 +6,7 @@ import type { FinalDelivery } from "../History.ts"
 import { isAcknowledged, isBusy, isDisturbed, outcomesOf, slack } from "./Knowledge.ts"
 import { maySee } from "./Recipients.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockError, entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
+import { clockError, entriesOf, failedEarly, isSettled, isUrgent, longestLapse, longestUnseen } from "./Trace.ts"
 
 /** Length of the last part of a run, in milliseconds. A backlog is not lost if some of it was sent in that part. */
 const recently = 60_000
@@ -123,7 +123,7 @@ const entriesAbout = ({ deliveries }: Trace, { id }: FinalDelivery): ReadonlyArr
 /** Whether the history confirms the state and reason of a settled delivery. */
 const isTrue = (
   trace: Trace,
-  { event, integration_id, requests, settlements }: TracedDelivery,
+  { callEnds, event, integration_id, requests, settlements }: TracedDelivery,
   final: FinalDelivery
 ): boolean => {
   const history = trace.integrations.get(integration_id) ?? []
@@ -140,7 +140,7 @@ const isTrue = (
     case "exhausted":
       return final.reason === "schedule_used_up" && final.attempts - settlements.filter(failedEarly).length > shortest
     case "expired":
-      return final.reason === "lifetime_over" && event.resource_type === "call"
+      return final.reason === "lifetime_over" && isUrgent(event)
     case "skipped":
       return final.reason === "integration_disabled" && wasDisabled
     case "cancelled":
@@ -150,6 +150,8 @@ const isTrue = (
         case "integration_disabled":
         case "integration_gone":
           return wasDisabled
+        case "call_ended":
+          return callEnds.length > 0
         case "right_lost":
           return entriesOf(trace.entries, "right").some(({ granted }: EntryOf<"right">) => !granted)
         default:
@@ -195,12 +197,13 @@ const endsIntegration = ({ integration, what }: IntegrationEntry): boolean =>
 const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
   [...trace.deliveries.values()].flatMap((delivery) =>
     delivery.resent.flatMap((requested) => {
-      const { final, grants, id, integration_id, requests, settlements } = delivery
+      const { callEnds, final, grants, id, integration_id, requests, settlements } = delivery
       if (final === undefined) return []
       const isLater = ({ index }: { readonly index: number }): boolean => index > requested
       const changes = (trace.integrations.get(integration_id) ?? []).filter(isLater)
       const isEnded =
         changes.some(endsIntegration) ||
+        callEnds.some(isLater) ||
         settlements.some(
           ({ entry, settlement }) => isLater(entry) && settlement.attempt === null && settlement.state === "cancelled"
         )
@@ -264,21 +267,23 @@ export const deliveredIsReceived: Check = {
   ]
 }
 
-/** Finds deliveries that their integration's end cancelled, and that did not stay so although no resend was requested. */
+/**
+ * Finds deliveries that the end of their integration or their call cancelled, and that did not stay so although no resend
+ * was requested.
+ */
 export const staysCancelled: Check = {
   name: "stays-cancelled",
-  rule: "The end of an integration cancels its active deliveries. They stay cancelled, whatever their open attempts end with, unless a resend is requested.",
+  rule: "The end of an integration cancels its active deliveries, and the end of a call those of the call. They stay cancelled, whatever their open attempts end with, unless a resend is requested.",
   violations: (trace) =>
-    [...trace.deliveries.values()].flatMap(({ enqueued, final, id, integration_id, resent, settlements }) => {
-      const end = trace.integrations
-        .get(integration_id)
-        ?.findLast((change) => endsIntegration(change) && change.index > enqueued.index)
+    [...trace.deliveries.values()].flatMap(({ callEnds, enqueued, final, id, integration_id, resent, settlements }) => {
+      const ends = (trace.integrations.get(integration_id) ?? []).filter(endsIntegration)
+      const end = [...ends, ...callEnds].findLast(({ index }) => index > enqueued.index)
       if (end === undefined || final === undefined || final.state === "cancelled" || final.state === "skipped")
         return []
       const last = settlements.findLast(({ entry }) => entry.index < end.index)
       const wasActive = last === undefined || last.settlement.state === "retrying"
       if (!wasActive || resent.some((index) => index > (last?.grant.index ?? 0))) return []
-      const what = `delivery ${id} is ${final.state}, although the end of integration ${integration_id} cancelled it`
+      const what = `delivery ${id} is ${final.state}, although the end of ${end.kind === "enqueued" ? "its call" : `integration ${integration_id}`} cancelled it`
       return [{ what, entries: [end.index, ...settlements.map(({ entry }) => entry.index)] }]
     })
 }

@@ -167,7 +167,7 @@ export const versionsAt = (trace: Trace, request: Request): ReadonlyArray<Integr
 
 /** Returns the service's retry policy for a resource type. */
 export const policyOf = (policies: DeliverySettingsShape["retry"], type: string) =>
-  type === "call" ? policies.call : policies.access_log
+  policies[type] ?? policies.access_log
 
 /** Returns the schedules by which a request may be retried. */
 export const schedulesAt = (trace: Trace, request: Request): ReadonlyArray<ReadonlyArray<number>> => {

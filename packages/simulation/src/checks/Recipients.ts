@@ -64,10 +64,39 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
+/**
+ * Finds calls that were sent after their engine had learned of their end: from the answer to its own publication, or by
+ * a signal.
+ */
+const afterCallEnd = (trace: Trace): ReadonlyArray<Violation> => {
+  const answered = new Map(
+    entriesOf(trace.entries, "ok").flatMap((ok) => {
+      const operation = trace.invoked.get(ok.op)?.operation
+      return operation?.type === "publish" ? operation.events.map(({ data }) => [data, ok] as const) : []
+    })
+  )
+  return trace.requests.flatMap(({ delivery, entry }) => {
+    const { callEnds, id, integration_id, resent } = delivery
+    const signals = trace.changesReceived.get(entry.engine) ?? []
+    const end = callEnds.find((ended) => {
+      const own = ended.events.flatMap(({ event }) => answered.get(event.data) ?? [])
+      const heard = signals.find(
+        (signal) =>
+          signal.index > ended.index && (signal.integration_id === null || signal.integration_id === integration_id)
+      )
+      const known = [...own.filter(({ engine }) => engine === entry.engine), ...(heard === undefined ? [] : [heard])]
+      // In the same millisecond, the request counts as earlier.
+      return known.some(({ at, index }) => index < entry.index && at < entry.at)
+    })
+    if (end === undefined || resent.some((index) => index < entry.index)) return []
+    return [{ what: `delivery ${id} was sent after its call had ended`, entries: [end.index, entry.index] }]
+  })
+}
+
 export const nothingAfterEnd: Check = {
   name: "nothing-after-end",
-  rule: "Nothing is sent without the right, or after the engine must have learned that the integration was deleted, disabled or moved. A disabled integration gets only probes.",
-  violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
+  rule: "Nothing is sent without the right, or after the engine must have learned that the integration was deleted, disabled or moved, or that the call ended. A disabled integration gets only probes.",
+  violations: (trace) => [...afterChange(trace), ...afterRight(trace), ...afterCallEnd(trace)]
 }
 
 /** Whether an integration gets an event, if it is enabled. */

@@ -6,7 +6,7 @@ import { DeliveryRules } from "@doorhook/simulator/testing"
 import type { Step } from "./Knowledge.ts"
 import { isAcknowledged, isBusy, isDisturbed, policyOf, schedulesAt, slack, stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
+import { clockOf, entriesOf, isUrgent, putBackSince } from "./Trace.ts"
 
 const { flawOf, flawOfStart, retryAfterOf } = DeliveryRules
 
@@ -86,13 +86,18 @@ const lifetime = 45_000
 
 export const callLifetime: Check = {
   name: "call-lifetime",
-  rule: "No call is sent after its lifetime, unless a resend is requested.",
+  rule: "No call and no end of a call is sent after its lifetime, unless a resend is requested.",
   violations: (trace) =>
     trace.requests.flatMap(({ delivery, entry }) => {
       const { event, id, resent } = delivery
       const age = clockOf(trace, entry.engine, entry) - event.created_at
-      if (event.resource_type !== "call" || age < lifetime || resent.some((index) => index < entry.index)) return []
-      return [{ what: `the call of delivery ${id} was sent when it was ${age} ms old`, entries: [entry.index] }]
+      if (!isUrgent(event) || age < lifetime || resent.some((index) => index < entry.index)) return []
+      return [
+        {
+          what: `the ${event.resource_type} of delivery ${id} was sent when it was ${age} ms old`,
+          entries: [entry.index]
+        }
+      ]
     })
 }
 

@@ -10,7 +10,7 @@ import type {
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { defaultDeliverySettings, settledStates } from "@doorhook/core"
+import { callEndType, defaultDeliverySettings, settledStates } from "@doorhook/core"
 import type { Entry, Fact, FinalDelivery } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
 import type { Scenario } from "../world/Scenario.ts"
@@ -81,6 +81,8 @@ export interface TracedDelivery {
   readonly grants: Array<Grant>
   /** Indexes of the entries that requested a resend. */
   readonly resent: Array<number>
+  /** The publications that end the call that the event begins. */
+  readonly callEnds: ReadonlyArray<EntryOf<"enqueued">>
   /** Indexes of the entries that made the delivery a probe. */
   readonly probed: Array<number>
   /** Times when the delivery was returned unattempted, or released because its worker's membership had ended. */
@@ -124,6 +126,31 @@ export interface Trace {
 /** Whether a settlement records a failed early attempt, which does not use up the schedule. */
 export const failedEarly = ({ grant, settlement }: TracedSettlement): boolean =>
   grant.early_due_at !== null && settlement.attempt !== null && settlement.state === "retrying"
+
+/** Whether an event is as urgent as a call. */
+export const isUrgent = ({ resource_type }: Pick<Event, "resource_type">): boolean =>
+  resource_type === "call" || resource_type === callEndType
+
+/** How long a call and its end belong together, in milliseconds. */
+const callLifetime = 45_000
+
+/** Returns a function that returns the publications that end the call of an event. */
+const callEndsIn = (entries: ReadonlyArray<Entry>) => {
+  const keyOf = ({ building_id, data }: Event, member: "id" | "call_id"): string =>
+    `${building_id} ${JSON.parse(data)[member]}`
+  const ends = Map.groupBy(
+    entriesOf(entries, "enqueued").flatMap((entry) =>
+      entry.events.flatMap(({ event }) => (event.resource_type === callEndType ? [{ entry, event }] : []))
+    ),
+    ({ event }) => keyOf(event, "call_id")
+  )
+  return (event: Event): ReadonlyArray<EntryOf<"enqueued">> =>
+    event.resource_type === "call"
+      ? (ends.get(keyOf(event, "id")) ?? [])
+          .filter((end) => Math.abs(end.event.created_at - event.created_at) < callLifetime)
+          .map(({ entry }) => entry)
+      : []
+}
 
 /** Whether a delivery in this state has ended. */
 export const isSettled = (state: DeliveryState): boolean => settled.has(state)
@@ -173,6 +200,7 @@ export const traceOf = (outcome: Outcome): Trace => {
   const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
   const byUrl = new Map<string, IntegrationId>()
   const publishes = new Map<string, EntryOf<"invoke">>()
+  const callEnds = callEndsIn(entries)
   const responses = new Map(entriesOf(entries, "response").map((entry) => [entry.request, entry]))
   const processes = entriesOf(entries, "process")
   const faults = entriesOf(entries, "fault")
@@ -192,10 +220,12 @@ export const traceOf = (outcome: Outcome): Trace => {
    */
   const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
     const delivery = deliveries.get(id)
-    const ending = (delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])).findLast(
-      (change) => change.index > index && (change.what === "deleted" || change.integration.status === "disabled")
+    if (delivery === undefined) return false
+    const ended = (integrations.get(delivery.integration_id) ?? []).filter(
+      (change) => change.what === "deleted" || change.integration.status === "disabled"
     )
-    return ending !== undefined && delivery?.resent.some((at) => at > ending.index) === false
+    const ending = Math.max(...[...ended, ...delivery.callEnds].map((entry) => entry.index))
+    return ending > index && !delivery.resent.some((at) => at > ending)
   }
 
   const grant = (
@@ -274,6 +304,7 @@ export const traceOf = (outcome: Outcome): Trace => {
               requests: [],
               grants: claimed === undefined ? [] : [claimed],
               resent: [],
+              callEnds: callEnds(event),
               probed: [],
               released: [],
               settlements: [],

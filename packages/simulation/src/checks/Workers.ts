@@ -4,7 +4,16 @@
 import type { DeliverySettingsShape } from "@doorhook/core"
 import { isDisturbed } from "./Knowledge.ts"
 import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { beatInterval, clockError, clockOf, entriesOf, jumpsSince, leastShare, longestUnseen } from "./Trace.ts"
+import {
+  beatInterval,
+  clockError,
+  clockOf,
+  entriesOf,
+  isUrgent,
+  jumpsSince,
+  leastShare,
+  longestUnseen
+} from "./Trace.ts"
 
 /** Whether the store's clock jumped between two entries. A jump can end memberships too early or too late. */
 const jumpedBetween = (trace: Trace, from: number, to: number): boolean =>
@@ -195,8 +204,7 @@ const isContended = (trace: Trace, call: TracedDelivery, from: number, to: numbe
   const { concurrency } = trace.settings
   const keptOf = (places: number) => Math.max(1, places - Math.max(1, Math.floor(0.8 * places)))
   const others = [...trace.deliveries.values()].filter(
-    (other) =>
-      other !== call && other.event.resource_type === "call" && other.enqueued.at <= to && lastActive(other) >= from
+    (other) => other !== call && isUrgent(other.event) && other.enqueued.at <= to && lastActive(other) >= from
   )
   const ofSame = others.filter(({ integration_id }) => integration_id === call.integration_id)
   return ofSame.length >= keptOf(leastShare(trace)) || others.length >= keptOf(concurrency)
@@ -205,13 +213,12 @@ const isContended = (trace: Trace, call: TracedDelivery, from: number, to: numbe
 /** Finds calls that are not attempted soon, although nothing prevents it. */
 const lateCalls = (trace: Trace): ReadonlyArray<Violation> =>
   [...trace.deliveries.values()].flatMap((delivery) => {
-    const { enqueued, event, id, integration_id, requests, settlements, stored } = delivery
+    const { callEnds, enqueued, event, id, integration_id, requests, settlements, stored } = delivery
     if (event.resource_type !== "call" || (stored !== "delivering" && stored !== "pending")) return []
     const deadline = enqueued.at + bound(trace)
     const first = Math.min(requests[0]?.entry.at ?? Infinity, settlements[0]?.entry.at ?? Infinity)
-    const isChanged = (trace.integrations.get(integration_id) ?? []).some(
-      ({ at }) => at >= enqueued.at && at <= deadline
-    )
+    const changes = [...(trace.integrations.get(integration_id) ?? []), ...callEnds]
+    const isChanged = changes.some(({ at }) => at >= enqueued.at && at <= deadline)
     if (first <= deadline || isChanged || isDisturbed(trace, enqueued.at, deadline)) return []
     if (isContended(trace, delivery, enqueued.at, deadline)) return []
     const what = `the call of delivery ${id} was not attempted for ${first - enqueued.at} ms`
@@ -267,7 +274,7 @@ const overtaken = (trace: Trace): ReadonlyArray<Violation> => {
     const first = others.find(
       (other) =>
         other.entry.index > call.from &&
-        other.delivery.event.resource_type !== "call" &&
+        !isUrgent(other.delivery.event) &&
         isClean(call, other.delivery) &&
         !others.some(
           (open) =>
@@ -297,11 +304,11 @@ const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
   return entriesOf(trace.entries, "claimed").flatMap((claimed) => {
     const taken = claimed.deliveries.flatMap(({ id }) => trace.deliveries.get(id) ?? [])
     const isEarly = claimed.deliveries.some(({ early_due_at }) => early_due_at !== null)
-    if (isEarly || taken.every(({ event }) => event.resource_type === "call")) return []
+    if (isEarly || taken.every(({ event }) => isUrgent(event))) return []
     const left = calls.find(({ delivery: { enqueued, event, integration_id }, first }) => {
       if (enqueued.at >= claimed.at || claimed.index >= first.index || event.created_at > claimed.now) return false
       const own = taken.filter((other) => other.integration_id === integration_id)
-      if (own.length > 0) return own.some((other) => other.event.resource_type !== "call")
+      if (own.length > 0) return own.some((other) => !isUrgent(other.event))
       return (
         of
           .get(integration_id)

@@ -2,7 +2,7 @@
  * Draws a scenario from a seed: places, receivers, settings of the service, actions, and rates of faults.
  */
 import type { DeliverySettingsShape, Scope } from "@doorhook/core"
-import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
+import { BuildingId, callEndType, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
 import { Record } from "effect"
@@ -80,6 +80,8 @@ export interface Scenario {
   readonly skew: number
   /** Whether the store has a clock of its own, which engines measure and follow. */
   readonly hasStoreClock: boolean
+  /** Whether there is the resource type `call_end`, and calls end. */
+  readonly hasCallEnds: boolean
   /** Maximum latency of a store call before it takes effect, and again before its answer, in milliseconds. */
   readonly storeLatency: number
   /** Maximum latency of the directory without a fault, in milliseconds. */
@@ -128,6 +130,9 @@ export const noActions = {
 }
 export type ActionKind = keyof typeof noActions
 export const actionKinds = Record.keys(noActions)
+
+/** The end of a call is retried like the call. */
+const defaultRetry = { ...defaultDeliverySettings.retry, [callEndType]: defaultDeliverySettings.retry.call }
 
 const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray<number>>] = [
   [1 * second, 3 * second, 10 * second, 30 * second],
@@ -204,7 +209,7 @@ const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
       concurrency: pick(rng, [4, 16, 64]),
       concurrencyPerIntegration: pick(rng, [2, 5, 10]),
       buffer: 8_192,
-      retry: { ...defaultDeliverySettings.retry, access_log: { delays: longSchedule, lifetime: null } },
+      retry: { ...defaultRetry, access_log: { delays: longSchedule, lifetime: null } },
       disableAfter: pick(rng, [100 * second, defaultDeliverySettings.disableAfter])
     },
     // Keeps the number of crashes the same as in a shorter world.
@@ -252,7 +257,7 @@ const shortOf = (seed: Substream): Scenario => {
       concurrencyPerIntegration,
       buffer: pick(rng, [leastBuffer, 4 * leastBuffer, 8_192]),
       pollInterval: pick(rng, [1 * second, 2 * second, 5 * second]),
-      retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } },
+      retry: { ...defaultRetry, access_log: { delays, lifetime: null } },
       allow: [],
       disableAfter: pick(rng, [8 * second, 25 * second, 60 * second, defaultDeliverySettings.disableAfter]),
       retention: pick(rng, [null, 15 * second, 40 * second]),
@@ -264,6 +269,7 @@ const shortOf = (seed: Substream): Scenario => {
     replaced: trustsSignals ? 0.5 : 1,
     skew: pick(rng, [0, 2 * second, maxSkew]),
     hasStoreClock: true,
+    hasCallEnds: happens(new Rng(child(seed, "call ends")), 0.5),
     storeLatency,
     directoryLatency: pick(rng, [0, 20]),
     interleaving: pick(rng, [1, 4]),
@@ -311,6 +317,7 @@ export const weekOf = (seed: Substream): Scenario => {
     ...scenario,
     engines: between(rng, 1, 2),
     receivers: ["prompt", "prompt", "prompt", pick(rng, ["dead", "accepting", "flaky", "throttling"])],
+    hasCallEnds: false,
     settings: { pollInterval: minute, retention: pick(rng, [defaultDeliverySettings.retention, 2 * day]) },
     faults: { ...scenario.faults, crash: 0 },
     chaos: 7 * day,

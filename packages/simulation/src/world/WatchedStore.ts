@@ -24,7 +24,7 @@ import type {
   StaleMatch,
   StoreError
 } from "@doorhook/core"
-import { activeStates, isUrgentLane } from "@doorhook/core"
+import { activeStates, callKeyOf, isUrgentLane } from "@doorhook/core"
 import type { Stores } from "@doorhook/simulator/testing"
 import { Effect } from "effect"
 import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
@@ -43,6 +43,8 @@ export interface Watching {
    * map.
    */
   readonly members: Map<string, number>
+  /** The integrations that get each call, by `callKeyOf`. All processes share this map. */
+  readonly calls: Map<string, Set<IntegrationId>>
   /** Shared by all processes; null for a store that a single process has open. */
   readonly locks: Locks | null
   /** Signals to all processes that an integration changed. */
@@ -72,7 +74,7 @@ export const allDeliveries = Effect.fnUntraced(function* (
 })
 
 export const watchedStores = (stores: Stores, watching: Watching): Stores => {
-  const { call, changed, engine, events, history, locks, members } = watching
+  const { call, calls, changed, engine, events, history, locks, members } = watching
   const { deliveries, integrations, keys, tokens } = stores
 
   const leasedBy = (worker: string): void => {
@@ -105,6 +107,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
           for (const { initial } of wanted) if (initial.state === "delivering") leasedBy(initial.worker)
         history.add({ kind: "enqueued", engine, events: enqueuedOf(records, stored), keys: remembered })
         for (const { event } of records) events.set(event.id, event)
+        signalEnds(records)
       })
     )
     return Effect.tap(call("enqueue", noted), (stored) =>
@@ -116,6 +119,16 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         for (const [worker, all] of byWorker) if (worker !== null) receiveLeases(worker, all)
       })
     )
+  }
+
+  /** Signals to all processes that the calls which these events end are not to be sent. */
+  const signalEnds = (records: ReadonlyArray<NewEventRecord>): void => {
+    for (const { call, deliveries: wanted, event } of records) {
+      if (call === undefined) continue
+      const key = callKeyOf(event, call)
+      if (call.isEnd) for (const integration of calls.get(key) ?? []) changed(integration)
+      else for (const { integration_id } of wanted) calls.set(key, (calls.get(key) ?? new Set()).add(integration_id))
+    }
   }
 
   const receiveLeases = (worker: string, deliveries: ReadonlyArray<{ readonly id: DeliveryId }>): void =>
