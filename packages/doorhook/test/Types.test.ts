@@ -34,7 +34,13 @@ const resourceTypes = {
       $defs: { carrier: { type: "object", properties: { name: { enum: ["DHL", "UPS"] } }, required: ["name"] } }
     }
   },
-  letter: {}
+  letter: {},
+  // Names that would be the same in TypeScript.
+  door_1: {
+    schema: { type: "object", properties: { held: { $ref: "#/$defs/data" } }, $defs: { data: { type: "boolean" } } }
+  },
+  door1: { schema: { type: "object", properties: { forced: { type: "boolean" } } } },
+  webhook: {}
 }
 
 /** A receiver that is right, and lines that are not. */
@@ -50,6 +56,11 @@ export const ring = ({ event }: WebhookBody): string => {
       return event.data.reason === "answered_elsewhere" ? String(event.data.call_id) : ""
     case "parcel":
       return event.action === "fetch" ? "" : String(event.data.size?.[1]) + event.data.carrier.name
+    case "door_1":
+      return event.data.held === true ? "held" : ""
+    case "door1":
+      return event.data.forced === true ? "forced" : ""
+    case "webhook":
     case "letter":
       return String(event.data["what"])
   }
@@ -83,21 +94,24 @@ const compile = (folder: string) =>
   )
 
 describe("doorhook types", () => {
-  live("prints TypeScript of a service's types that compiles and finds mistakes", function* () {
-    const folder = yield* temporaryFolder
-    const config = join(folder, "settings.json")
-    writeFileSync(config, JSON.stringify({ resourceTypes, callEnd: true }))
-    const { code, stdout } = yield* runHere(["types", "--typescript", "--config", config])
-    assert.strictEqual(code, 0)
-    const { url } = yield* serveHere(["--database", "memory", "--config", config])
-    const remote = yield* runHere(["types", "--typescript", "--url", url])
-    assert.strictEqual(remote.stdout, stdout)
-    mkdirSync(join(folder, "src"))
-    writeFileSync(join(folder, "src", "package.json"), '{"type":"module"}')
-    writeFileSync(join(folder, "src", "webhooks.ts"), stdout)
-    writeFileSync(join(folder, "src", "receiver.ts"), receiver)
-    assert.strictEqual(yield* compile(join(folder, "src")), "", stdout)
-  })
+  live(
+    "prints TypeScript of a service's types that compiles and finds mistakes, whatever the types are called",
+    function* () {
+      const folder = yield* temporaryFolder
+      const config = join(folder, "settings.json")
+      writeFileSync(config, JSON.stringify({ resourceTypes, callEnd: true }))
+      const { code, stdout } = yield* runHere(["types", "--typescript", "--config", config])
+      assert.strictEqual(code, 0)
+      const { url } = yield* serveHere(["--database", "memory", "--config", config])
+      const remote = yield* runHere(["types", "--typescript", "--url", url])
+      assert.strictEqual(remote.stdout, stdout)
+      mkdirSync(join(folder, "src"))
+      writeFileSync(join(folder, "src", "package.json"), '{"type":"module"}')
+      writeFileSync(join(folder, "src", "webhooks.ts"), stdout)
+      writeFileSync(join(folder, "src", "receiver.ts"), receiver)
+      assert.strictEqual(yield* compile(join(folder, "src")), "", stdout)
+    }
+  )
 
   live("lists types, and says what is wrong with its input", function* () {
     const { stdout } = yield* runHere(["types"])

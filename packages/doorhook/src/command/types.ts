@@ -41,18 +41,31 @@ const scalars: Readonly<Record<string, string>> = {
   null: "null"
 }
 
+/** Names of declarations. Names that different types or definitions share get a number: `Door1Data`, `Door1Data_2`. */
+class Names {
+  readonly #taken = new Set(["WebhookBody", "WebhookEvent"])
+
+  of(wanted: string): string {
+    let name = wanted
+    for (let number = 2; this.#taken.has(name); number++) name = `${wanted}_${number}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
 /** Writes JSON Schema as TypeScript. Keywords without a counterpart in TypeScript leave the type as wide as it is. */
 class Writer {
-  readonly #prefix: string
+  /** The names of the schema's definitions. */
+  readonly #definitions: ReadonlyMap<string, string>
 
-  constructor(prefix: string) {
-    this.#prefix = prefix
+  constructor(definitions: ReadonlyMap<string, string>) {
+    this.#definitions = definitions
   }
 
   typeOf(schema: unknown): string {
     if (!Predicate.isReadonlyObject(schema)) return schema === false ? "never" : "unknown"
     const { $ref, const: constant, enum: words, type } = schema
-    if (Predicate.isString($ref)) return $ref.startsWith("#/$defs/") ? this.#definition($ref.slice(8)) : "unknown"
+    if (Predicate.isString($ref)) return this.#definitions.get($ref.replace("#/$defs/", "")) ?? "unknown"
     if ("const" in schema) return JSON.stringify(constant)
     if (Array.isArray(words)) return union(words.map((word) => JSON.stringify(word)))
     const alternatives = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])]
@@ -64,10 +77,6 @@ class Writer {
         : [union((Array.isArray(type) ? type : [type ?? "object"]).map((one) => this.#plain(one, schema)))])
     ].filter((part) => part !== "unknown")
     return parts.length > 1 ? parts.map((part) => `(${part})`).join(" & ") : (parts[0] ?? "unknown")
-  }
-
-  #definition(name: string): string {
-    return `${this.#prefix}${nameOf(name)}`
   }
 
   #plain(type: unknown, schema: Json): string {
@@ -92,10 +101,11 @@ class Writer {
   }
 
   /** Writes the data of a resource type, and the definitions that it refers to. */
-  declarations(schema: Json): string {
-    const all: ReadonlyArray<readonly [string, unknown]> = [
-      [`${this.#prefix}Data`, schema],
-      ...Object.entries(objectOf(schema["$defs"])).map(([name, one]) => [this.#definition(name), one] as const)
+  declarations(data: string, schema: Json): string {
+    const definitions = objectOf(schema["$defs"])
+    const all = [
+      [data, schema] as const,
+      ...Array.from(this.#definitions, ([own, name]) => [name, definitions[own]] as const)
     ]
     return all.map(([name, one]) => `export type ${name} = ${this.typeOf(one)}\n`).join("\n")
   }
@@ -103,16 +113,22 @@ class Writer {
 
 /** Writes the types of a receiver's requests. */
 const typescriptOf = (entries: ReadonlyArray<Catalogue.CatalogueEntry>): string => {
-  const events = entries.map(({ attributes, id }) => {
+  const names = new Names()
+  const named = entries.map(({ attributes, id }) => {
     const prefix = nameOf(id)
+    return { attributes, id, prefix, event: names.of(`${prefix}Event`), data: names.of(`${prefix}Data`) }
+  })
+  const events = named.map(({ attributes, data, event: name, id, prefix }) => {
     const about = [attributes.title, ...(attributes.description === null ? [] : [attributes.description])].join(": ")
-    const event = `export interface ${prefix}Event {
+    const definitions = Object.keys(objectOf(attributes.schema["$defs"]))
+    const writer = new Writer(new Map(definitions.map((own) => [own, names.of(`${prefix}${nameOf(own)}`)])))
+    const event = `export interface ${name} {
   readonly resource_type: ${JSON.stringify(id)}
   readonly action: ${union(attributes.actions.map((action) => JSON.stringify(action)))}
-  readonly data: ${prefix}Data
+  readonly data: ${data}
 }
 `
-    return `${commentOf(about)}${event}\n${new Writer(prefix).declarations(attributes.schema)}`
+    return `${commentOf(about)}${event}\n${writer.declarations(data, attributes.schema)}`
   })
   return `// Types of the webhooks that a receiver gets. Made by \`doorhook types --typescript\`.
 
@@ -122,7 +138,7 @@ export interface WebhookBody {
 }
 
 /** Acknowledge events of other types, too: a service may add types. */
-export type WebhookEvent = ${entries.map(({ id }) => `${nameOf(id)}Event`).join(" | ")}
+export type WebhookEvent = ${named.map(({ event }) => event).join(" | ")}
 
 ${events.join("\n")}`
 }
