@@ -19,7 +19,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 /** The migrations of a made-up next release. */
 const nextRelease = {
   ...SqliteMigrations.defaultValue(),
-  "7_notes": Effect.gen(function* () {
+  "8_notes": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.unsafe("CREATE TABLE notes (text TEXT NOT NULL) STRICT")
     yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings")
@@ -34,9 +34,9 @@ describe("a next version of the tables", () => {
         { filename },
         SettingStore.use((store) => store.getOrCreate("key", "kept"))
       )
-      const failing = { ...nextRelease, "8_failing": Effect.fail("no") }
+      const failing = { ...nextRelease, "9_failing": Effect.fail("no") }
       const failed = yield* Effect.provideService(refusal({ filename }), SqliteMigrations, failing)
-      assert.include(failed.message, 'Migration "8_failing" failed')
+      assert.include(failed.message, 'Migration "9_failing" failed')
       yield* Effect.replicateEffect(open({ filename }), 2).pipe(Effect.provideService(SqliteMigrations, nextRelease))
       const db = new DatabaseSync(filename, { readOnly: true })
       assert.deepEqual(
@@ -49,7 +49,7 @@ describe("a next version of the tables", () => {
       db.close()
       const error = yield* refusal({ filename })
       assert.strictEqual(error.why, "newer_version")
-      assert.include(error.message, "a newer doorhook made its tables (version 7; this doorhook supports up to 6)")
+      assert.include(error.message, "a newer doorhook made its tables (version 8; this doorhook supports up to 7)")
     })
   )
 })

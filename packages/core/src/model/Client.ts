@@ -50,14 +50,16 @@ export const Client = Schema.Struct({
 export type Client = typeof Client.Type
 
 /**
- * A client registered with the service. A client without secrets is public. During a rotation, a client has several
- * secrets.
+ * A client registered with the service. A client without secrets and without keys is public. During a rotation, a client
+ * has several secrets.
  */
 export const RegisteredClient = Schema.Struct({
   id: ClientId,
   name: Schema.NonEmptyString,
   redirect_uris: Schema.Array(Schema.NonEmptyString),
   secrets: Schema.Array(ClientSecret),
+  /** The keys of a client that authenticates with `private_key_jwt`, which has no secret. */
+  jwks: Schema.NullOr(KeySet),
   created_at: Schema.Int
 })
 export type RegisteredClient = typeof RegisteredClient.Type
@@ -76,10 +78,10 @@ export type KnownClient = Client | RegisteredClient | DocumentClient
 
 /** Returns the keys with which a client signs its assertions. */
 export const keysOf = (client: KnownClient): ReadonlyArray<PublicKey> =>
-  "secrets" in client || "host" in client ? [] : (client.jwks?.keys ?? [])
+  "host" in client ? [] : (client.jwks?.keys ?? [])
 
 /** Whether the client has a secret or a key to authenticate with (RFC 6749 section 2.1). */
 export const isConfidential = (client: KnownClient): boolean =>
-  "secrets" in client
-    ? client.secrets.length > 0
-    : !("host" in client) && (Predicate.isNotNullish(client.secret) || Predicate.isNotNullish(client.jwks))
+  !("host" in client) &&
+  (Predicate.isNotNullish(client.jwks) ||
+    ("secrets" in client ? client.secrets.length > 0 : Predicate.isNotNullish(client.secret)))

@@ -183,7 +183,7 @@ export const sentences = {
   error_client_exists: "There is a client {id} already. Choose another id, or leave it out.",
   error_unknown_client:
     "No client {id} was registered with the service. Manage the directory's clients in the directory.",
-  error_public_client: "Client {id} is public: it has no secret and uses PKCE.",
+  error_public_client: "Client {id} has no secret: it is public and uses PKCE, or it signs with its keys.",
   error_publisher_closed:
     "The publisher is closed, and none of these events was stored. Publish them through an open publisher.",
 

@@ -2,7 +2,7 @@
  * Clients registered by operators, in addition to those of the host's directory.
  */
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
-import type { RegisteredClient } from "../model/Client.ts"
+import type { KeySet, RegisteredClient } from "../model/Client.ts"
 import { ClientId, parseClientId } from "../model/Ids.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
@@ -30,9 +30,11 @@ export interface NewClient {
   readonly redirect_uris: ReadonlyArray<string>
   /** Whether the client gets a secret. A client that can't keep a secret, like a mobile app, uses PKCE instead. */
   readonly confidential: boolean
+  /** The public keys of a client that signs assertions instead of sending a secret (`private_key_jwt`). */
+  readonly jwks?: typeof KeySet.Type
 }
 
-/** A client with its new secret, which is never shown again; null if the client is public. */
+/** A client with its new secret, which is never shown again; null if the client is public or has keys. */
 export interface ClientWithSecret {
   readonly client: RegisteredClient
   readonly secret: Redacted.Redacted<string> | null
@@ -58,7 +60,7 @@ export class UnknownClient extends Schema.TaggedError<UnknownClient>()("UnknownC
   }
 }
 
-/** The client is public, so it has no secret to rotate. */
+/** The client is public or has keys, so it has no secret to rotate. */
 export class ClientIsPublic extends Schema.TaggedError<ClientIsPublic>()("ClientIsPublic", { id: Schema.String }) {
   get said(): Sentence {
     return say("error_public_client", { id: this.id })
@@ -69,13 +71,20 @@ export class ClientIsPublic extends Schema.TaggedError<ClientIsPublic>()("Client
   }
 }
 
-const problemsOf = ({ id, name, redirect_uris }: NewClient) => [
+const problemsOf = ({ confidential, id, jwks, name, redirect_uris }: NewClient) => [
   ...(id === undefined || /^[\u0021-\u007e]{1,255}$/.test(id)
     ? []
     : [{ pointer: "/id", detail: "must be 1 to 255 visible ASCII characters" }]),
   ...(name.trim() === "" ? [{ pointer: "/name", detail: "must not be empty: users see it when they log in" }] : []),
   ...(/\p{Cc}/u.test(name) ? [{ pointer: "/name", detail: "must have no control characters" }] : []),
-  ...(redirect_uris.length === 0 ? [{ pointer: "/redirect_uris", detail: "must have at least one" }] : []),
+  // A back end with keys may have no users who log in.
+  ...(redirect_uris.length === 0 && jwks === undefined
+    ? [{ pointer: "/redirect_uris", detail: "must have at least one" }]
+    : []),
+  ...(jwks?.keys.length === 0 ? [{ pointer: "/jwks/keys", detail: "must have at least one" }] : []),
+  ...(jwks !== undefined && !confidential
+    ? [{ pointer: "/confidential", detail: "must be true for a client with keys" }]
+    : []),
   ...redirect_uris.flatMap((uri, at) =>
     RedirectUri.isAcceptable(uri)
       ? []
@@ -116,12 +125,13 @@ export class Clients extends Context.Service<
         const id = wanted.id ?? secrets.generateId("client_")
         // A directory may return a client for another spelling of an id; that is a different client (see `findClient`).
         if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
-        const made = wanted.confidential ? yield* secrets.generate("client") : null
+        const made = wanted.confidential && wanted.jwks === undefined ? yield* secrets.generate("client") : null
         const client: RegisteredClient = {
           id: ClientId.make(id),
           name: wanted.name,
           redirect_uris: wanted.redirect_uris,
           secrets: made === null ? [] : [{ hash: made.hash, expires_at: null }],
+          jwks: wanted.jwks ?? null,
           created_at: now()
         }
         if (!(yield* store.add(client))) return yield* new ClientExists({ id })

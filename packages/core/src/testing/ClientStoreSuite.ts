@@ -17,6 +17,7 @@ const newClient = (id: string, fields: Partial<RegisteredClient> = {}): Register
   name: `Client ${id}`,
   redirect_uris: ["https://client.example/cb?x=1", "urn:ietf:wg:oauth:2.0:oob"],
   secrets: [secret("hash")],
+  jwks: null,
   created_at: start,
   ...fields
 })
@@ -39,7 +40,8 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       yield* expectEqual("none", yield* store.list, [])
-      const [a, b, c] = [newClient("a"), newClient("b", { secrets: [] }), newClient("c")]
+      const jwks = { keys: [{ kty: "EC", crv: "P-256", x: "x", y: "y", kid: "k" } as const] }
+      const [a, b, c] = [newClient("a"), newClient("b", { secrets: [], jwks }), newClient("c")]
       for (const client of [c, a, b]) yield* store.add(client)
       yield* expectEqual("all", yield* store.list, [a, b, c])
     })

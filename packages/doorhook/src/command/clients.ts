@@ -1,13 +1,15 @@
 /**
  * `doorhook clients`: lists and changes the service's registered OAuth clients over the operator API.
  */
-import { Effect, Option } from "effect"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { Effect, FileSystem, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { ClientAdded, ClientSummary } from "../embed/OperatorClient.ts"
 import { ask, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
-const kindText = ({ confidential, secrets }: ClientSummary): string => {
+const kindText = ({ confidential, jwks, secrets }: ClientSummary): string => {
   if (!confidential) return "public"
+  if (jwks !== null) return "confidential, signs with its keys"
   const ending = secrets.flatMap(({ expires_at }) => expires_at ?? [])
   return ending.length === 0 ? "confidential" : `confidential, old secret valid until ${ending.toSorted().at(-1)}`
 }
@@ -20,6 +22,7 @@ const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
 /** Prints a client with its new secret, and warns that the secret is shown only once. */
 const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
   yield* printLine(`client_id:     ${client.id}`)
+  if (client.jwks !== null) return yield* printLine("no secret: the client signs with its keys (private_key_jwt)")
   if (client_secret === null) return yield* printLine("no secret: the client must use PKCE")
   yield* printLine(`client_secret: ${client_secret}`)
   yield* printLine("The secret is not shown again. To replace a lost secret: doorhook clients rotate.")
@@ -39,6 +42,18 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the clients that are registered with the service"))
 
+const decodeKeys = Schema.decodeUnknownEffect(
+  Schema.fromJsonString(Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.Unknown)) }))
+)
+
+/** Reads a JSON Web Key Set. The service checks the keys. */
+const readKeys = Effect.fnUntraced(function* (file: string) {
+  const files = yield* FileSystem.FileSystem
+  const unusable = (why: string) => CommandFailure.usage(`--jwks ${file}: ${why}`)
+  const text = yield* files.readFileString(file).pipe(Effect.mapError((error) => unusable(fileTrouble(error))))
+  return yield* Effect.mapError(decodeKeys(text), () => unusable('must be JSON like {"keys":[{"kty":"EC", ...}]}'))
+})
+
 const add = Command.make(
   "add",
   {
@@ -47,9 +62,13 @@ const add = Command.make(
     redirectUri: Flag.String("redirect-uri").pipe(
       Flag.withDescription("Where users return after login, or urn:ietf:wg:oauth:2.0:oob; repeatable"),
       Flag.withMetavar("URI"),
-      Flag.atLeast(1)
+      Flag.atLeast(0)
     ),
     id: optionalText("id", "The client_id (default: generated)"),
+    jwks: optionalText(
+      "jwks",
+      "File with the public keys of a client that signs (private_key_jwt), as a JSON Web Key Set"
+    ),
     public: Flag.Boolean("public").pipe(
       Flag.withDescription("No secret, for apps that can't keep one; they must use PKCE"),
       Flag.withDefault(false)
@@ -57,7 +76,10 @@ const add = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const { id, name, redirectUri: redirect_uris } = given
-    const added = yield* ask(given, (api) => api.clients.add({ id, name, redirect_uris, confidential: !given.public }))
+    const jwks = given.jwks === undefined ? undefined : yield* readKeys(given.jwks)
+    const added = yield* ask(given, (api) =>
+      api.clients.add({ id, name, redirect_uris, confidential: !given.public, ...(jwks !== undefined && { jwks }) })
+    )
     yield* given.json ? printJson(added) : printAdded(added)
   })
 ).pipe(
@@ -70,6 +92,10 @@ const add = Command.make(
     {
       command: "doorhook clients add --name Pocket --redirect-uri http://127.0.0.1/callback --public",
       description: "An app on a user's own device"
+    },
+    {
+      command: "doorhook clients add --name Backend --jwks keys.json",
+      description: "A back end that signs instead of sending a secret"
     }
   ])
 )

@@ -30,6 +30,7 @@ import {
   integrationOperations,
   notificationOperations
 } from "@doorhook/server"
+import type { HostKeySet } from "../directory/FunctionDirectory.ts"
 import { Predicate } from "effect"
 import { badArgument, bodyOf, idIn, idInPath, optionsOf, queryOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
@@ -271,10 +272,12 @@ export interface ClientToAdd {
   readonly id?: string | undefined
   /** The name that users see when they log in. */
   readonly name: string
-  /** At least one redirect URI. With `urn:ietf:wg:oauth:2.0:oob`, codes are shown on a page. */
+  /** At least one redirect URI, unless the client has keys. With `urn:ietf:wg:oauth:2.0:oob`, codes are shown on a page. */
   readonly redirect_uris: ReadonlyArray<string>
   /** Whether the client gets a secret. A client without a secret must use PKCE. Default true. */
   readonly confidential?: boolean | undefined
+  /** The public keys of a client that authenticates with `private_key_jwt` (RFC 7523). Such a client gets no secret. */
+  readonly jwks?: HostKeySet | undefined
 }
 
 /** Options for a new secret. */

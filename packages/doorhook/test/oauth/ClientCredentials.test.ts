@@ -6,10 +6,12 @@ import { createDoorhook } from "doorhook"
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Predicate } from "effect"
+import { writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import * as oauth from "oauth4webapi"
 import { directory, live, mount, start } from "../harness/Embedded.ts"
+import { runHere } from "../harness/InProcess.ts"
 
 const issuer = "https://doors.example"
 const { subtle } = globalThis.crypto
@@ -139,6 +141,33 @@ describe("client credentials", () => {
     assert.deepInclude<object>(yield* ask({ resource: "https://other.example" }), {
       status: 400,
       error: "invalid_target"
+    })
+  })
+
+  live("are given to a client that is registered with its keys, by host or command", function* () {
+    const folder = yield* temporaryFolder
+    const doorhook = yield* start({ ...settings, operatorKey: "dhop_an-operator-key-of-this-test" })
+    const { url } = yield* mount(doorhook)
+    const file = join(folder, "keys.json")
+    yield* Effect.promise(() => writeFile(file, JSON.stringify(jwksOf("EdDSA"))))
+    const connection = ["--url", url, "--operator-key", "dhop_an-operator-key-of-this-test"]
+    const added = yield* runHere(["clients", "add", "--id", "by-command", "--name", "B", "--jwks", file, ...connection])
+    assert.include(added.stdout, "the client signs with its keys")
+    assert.include((yield* runHere(["clients", "list", ...connection])).stdout, "signs with its keys")
+    const wrong = yield* runHere(["clients", "add", "--name", "B", "--jwks", join(folder, "none.json"), ...connection])
+    assert.deepStrictEqual([wrong.code, wrong.stderr.includes("--jwks")], [3, true])
+    yield* Effect.promise(async () => {
+      const made = await doorhook.clients.add({ id: "by-host", name: "H", redirect_uris: [], jwks: jwksOf("ES256") })
+      assert.isNull(made.client_secret)
+      for (const [id, name] of [
+        ["by-host", "ES256"],
+        ["by-command", "EdDSA"]
+      ] as const) {
+        const answer = await post(url, "/oauth/token", withAssertion(await sign(name, claimsOf(id), { kid: name })))
+        assert.strictEqual(answer["status"], 200, id)
+        const bare = await post(url, "/oauth/token", { grant_type: "client_credentials", client_id: id })
+        assert.strictEqual(bare["error"], "invalid_client", id)
+      }
     })
   })
 

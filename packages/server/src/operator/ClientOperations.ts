@@ -1,7 +1,7 @@
 /**
  * OAuth clients that are registered with the service. Only the answer that creates a secret contains it.
  */
-import { Clients, defaultOverlap, DurationText, isConfidential, isoOf } from "@doorhook/core"
+import { Clients, defaultOverlap, DurationText, isConfidential, isoOf, KeySet } from "@doorhook/core"
 import type { ClientWithSecret, NewClient, RegisteredClient } from "@doorhook/core"
 import { Effect, Redacted, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
@@ -14,15 +14,17 @@ export const ClientDocument = Schema.Struct({
   /** The name that users see when they log in. */
   name: Schema.String,
   redirect_uris: Schema.Array(Schema.String),
-  /** Whether the client has a secret. A client without a secret must use PKCE. */
+  /** Whether the client has a secret or keys. A client without must use PKCE. */
   confidential: Schema.Boolean,
   /** The expiry of each secret in ISO 8601 UTC, newest secret first; null for a secret that does not expire. */
   secrets: Schema.Array(Schema.Struct({ expires_at: Schema.NullOr(Schema.String) })),
+  /** The public keys of a client that authenticates with `private_key_jwt`; null for others. */
+  jwks: Schema.NullOr(KeySet),
   created_at: Schema.String
 })
 export type ClientDocument = typeof ClientDocument.Type
 
-/** A client with its new secret. The secret is null for a public client. */
+/** A client with its new secret. The secret is null for a client that is public or has keys. */
 export const ClientWithSecretDocument = Schema.Struct({
   client: ClientDocument,
   client_secret: Schema.NullOr(Schema.String)
@@ -50,6 +52,7 @@ const documentOf = (client: RegisteredClient): ClientDocument => ({
   redirect_uris: client.redirect_uris,
   confidential: isConfidential(client),
   secrets: client.secrets.map(({ expires_at }) => ({ expires_at: expires_at === null ? null : isoOf(expires_at) })),
+  jwks: client.jwks,
   created_at: isoOf(client.created_at)
 })
 
@@ -62,6 +65,7 @@ const Wanted = Schema.Struct({
   id: Schema.optionalKey(Schema.String),
   name: Schema.String,
   redirect_uris: Schema.Array(Schema.String),
+  jwks: Schema.optionalKey(KeySet),
   confidential: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true)))
 })
 

@@ -144,11 +144,13 @@ const clientRow = (visit: Visit, client: ClientDocument, index: number): Readonl
     Html.template`<span class="mono">${client.id}</span>`,
     client.name,
     Html.template`<span class="mono">${client.redirect_uris.join(" ")}</span>`,
-    client.confidential
-      ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${Parts.ago(visit, end)}`)}`
-      : t("public_client"),
+    client.jwks !== null
+      ? t("with_keys")
+      : client.confidential
+        ? Html.template`${count("secrets", client.secrets.length)}${ends.map((end) => Html.template`, ${t("one_ends")} ${Parts.ago(visit, end)}`)}`
+        : t("public_client"),
     Parts.ago(visit, Date.parse(client.created_at)),
-    Html.template`<div class="row">${client.confidential ? Parts.ask(visit, "/clients/rotate", rotate) : null}${Parts.ask(visit, "/clients/remove", remove)}</div>`
+    Html.template`<div class="row">${client.secrets.length > 0 ? Parts.ask(visit, "/clients/rotate", rotate) : null}${Parts.ask(visit, "/clients/remove", remove)}</div>`
   ]
 }
 

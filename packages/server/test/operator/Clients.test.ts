@@ -19,6 +19,7 @@ describe("clients", () => {
       ...acme,
       confidential: true,
       secrets: [{ expires_at: null }],
+      jwks: null,
       created_at: "1970-01-01T00:16:40.000Z"
     }
     assert.deepStrictEqual(added.at("/client"), client)
@@ -39,6 +40,24 @@ describe("clients", () => {
     assert.match(added.textAt("/client/id"), /^client_[\w-]{22}$/)
     const rotated = yield* ask("POST", `${path}/${added.textAt("/client/id")}/rotate`)
     assert.deepStrictEqual([rotated.status, rotated.at("/errors/0/code")], [409, "client_is_public"])
+  })
+
+  onServer("with keys have no secret, and need no redirect URI", function* () {
+    const key = { kty: "EC", crv: "P-256", x: "x", y: "y", kid: "k1" }
+    const added = yield* ask("POST", path, { ...acme, redirect_uris: [], jwks: { keys: [key] } })
+    assert.strictEqual(added.status, 201, added.text)
+    assert.deepStrictEqual([added.at("/client_secret"), added.at("/client/confidential")], [null, true])
+    assert.deepStrictEqual(added.at("/client/jwks"), { keys: [key] })
+    assert.deepStrictEqual((yield* ask("GET", path)).at("/clients/0/jwks"), { keys: [key] })
+    const refused = Effect.fnUntraced(function* (wrong: object) {
+      const reply = yield* ask("POST", path, { ...acme, id: "other", ...wrong })
+      return [reply.status, reply.at("/errors/0/source/pointer")]
+    })
+    assert.deepStrictEqual(yield* refused({ jwks: { keys: [{ ...key, d: "d" }] } }), [422, "/jwks/keys/0/d"])
+    assert.deepStrictEqual(yield* refused({ jwks: { keys: [] } }), [422, "/jwks/keys"])
+    assert.deepStrictEqual(yield* refused({ jwks: { keys: [key] }, confidential: false }), [422, "/confidential"])
+    assert.deepStrictEqual(yield* refused({ redirect_uris: [] }), [422, "/redirect_uris"])
+    assert.strictEqual((yield* ask("POST", `${path}/acme/rotate`)).status, 409)
   })
 
   onServer("get a new secret, and the old one ends after the overlap", function* () {

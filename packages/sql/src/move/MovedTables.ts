@@ -35,7 +35,7 @@ const [integer, text, answer] = ["integer", "text", "answer"] as const
 
 /** All tables, in the order in which they are copied: a delivery's event comes before the delivery. */
 export const movedTables = [
-  table("clients", "id", { id: text, name: text, redirect_uris: text, secrets: text, created_at: integer }),
+  table("clients", "id", { id: text, name: text, redirect_uris: text, secrets: text, jwks: text, created_at: integer }),
   table("grants", "id", {
     id: text,
     user_id: text,

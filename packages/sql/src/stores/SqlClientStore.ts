@@ -8,12 +8,13 @@ import type { Dialect } from "../Dialect.ts"
 import { ReadConnection } from "../ReadConnection.ts"
 import { failAs } from "../StoreFailure.ts"
 
-const { redirect_uris, secrets } = RegisteredClient.fields
+const { jwks, redirect_uris, secrets } = RegisteredClient.fields
 const Secrets = Schema.fromJsonString(secrets)
 const Row = Schema.Struct({
   ...RegisteredClient.fields,
   redirect_uris: Schema.fromJsonString(redirect_uris),
-  secrets: Secrets
+  secrets: Secrets,
+  jwks: Schema.NullOr(Schema.fromJsonString(jwks.members[0]))
 })
 const decode = Schema.decodeUnknownEffect(Schema.Array(Row))
 const decodeOne = Schema.decodeUnknownExit(Row)
@@ -23,14 +24,14 @@ const encodeSecrets = Schema.encodeEffect(Secrets)
 /** A client's row. Not decoded yet. */
 type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
 
-const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
+const columns = ["id", "name", "redirect_uris", "secrets", "jwks", "created_at"] as const
 const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
 
 /** Statements on clients. Each one searches by id or reads the whole table, which is small. */
 const clientStatements = ({ text }: Dialect) => ({
   /** Returns the id if it was free. */
   insert: text(
-    `INSERT INTO clients (${columns.join(", ")}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`
+    `INSERT INTO clients (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING RETURNING id`
   ),
   byId: text(`SELECT ${columns.join(", ")} FROM clients WHERE id = ?`),
   all: text(`SELECT ${columns.join(", ")} FROM clients ORDER BY id`),
@@ -56,7 +57,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   return ClientStore.of({
     add: Effect.fnUntraced(function* (client) {
       const row = yield* encode(client)
-      const values = [row.id, row.name, row.redirect_uris, row.secrets, row.created_at]
+      const values = columns.map((column) => row[column])
       return (yield* sql.unsafe(statements.insert, values)).length > 0
     }, failAs("ClientStore.add")),
 

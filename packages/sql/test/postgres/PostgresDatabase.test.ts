@@ -189,7 +189,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const nextRelease = {
         ...PostgresMigrations.defaultValue(),
-        "9_notes": Effect.gen(function* () {
+        "10_notes": Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql.unsafe("CREATE TABLE notes (text text NOT NULL)")
           yield* sql.unsafe("INSERT INTO notes SELECT value FROM settings WHERE name = 'key'")
@@ -202,7 +202,7 @@ await describeOnPostgres("opening a database", (server) => {
       assert.deepStrictEqual(notes, [{ text: "kept" }])
       const { message, why } = yield* refusal(url)
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 9; this doorhook supports up to 8/)
+      assert.match(message, /version 10; this doorhook supports up to 9/)
     })
   )
 

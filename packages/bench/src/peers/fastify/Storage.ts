@@ -110,6 +110,7 @@ export const inPostgres = ([url = "", path = "", ...tokens]: ReadonlyArray<strin
     name: "integration",
     text: `SELECT id, scope_type, scope_id AS building_id, integrator, url, method, bindings, name, description, detail,
       status, disabled_reason, created_by_user, created_by_client, signing_secret, previous_secrets, overrides,
+      subscription, grant_id,
       failing_since, failing_noticed, failing_attempts, failing_retry_after, version, created_at, updated_at
     FROM integrations WHERE id = $1`
   }

@@ -178,7 +178,8 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   error_key_in_use: "Dieses Formular wird gerade schon bearbeitet. Versuchen Sie es gleich noch einmal.",
   error_client_exists: "Einen Client {id} gibt es schon. Wählen Sie eine andere Id, oder lassen Sie sie leer.",
   error_unknown_client: "Beim Dienst ist kein Client {id} registriert. Die des Verzeichnisses werden dort verwaltet.",
-  error_public_client: "Client {id} ist öffentlich: Er hat kein Geheimnis und nutzt PKCE.",
+  error_public_client:
+    "Client {id} hat kein Geheimnis: Er ist öffentlich und nutzt PKCE, oder er signiert mit seinen Schlüsseln.",
   error_publisher_closed:
     "Der Dienst nimmt keine Ereignisse mehr an, und keines von diesen wurde gespeichert. Senden Sie sie noch einmal, wenn er wieder läuft.",
 

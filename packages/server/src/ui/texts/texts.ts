@@ -702,6 +702,7 @@ const table = {
     "Can keep a secret (otherwise it uses PKCE)",
     "Er kann ein Geheimnis bewahren (sonst nutzt er PKCE)"
   ],
+  with_keys: ["keys (private_key_jwt)", "Schlüssel (private_key_jwt)"],
   public_client: ["none (public)", "keines (öffentlich)"],
   client_secret: ["Client secret", "Client-Geheimnis"],
   secrets_one: ["{n} secret", "{n} Geheimnis"],

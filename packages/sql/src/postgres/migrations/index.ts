@@ -73,6 +73,12 @@ const feedOrder = Effect.gen(function* () {
   yield* sql.unsafe(`CREATE INDEX IF NOT EXISTS events_of_by_feed ON events_of ((${feedOf}), event_seq)`).unprepared
 })
 
+/** Adds the public keys of registered clients, as JSON. */
+const clientKeys = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE clients ADD COLUMN IF NOT EXISTS jwks text").unprepared
+})
+
 /** `Switches` installs most functions. A version that changes nothing else keeps older processes away from them. */
 export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/PostgresMigrations", {
   defaultValue: () => ({
@@ -83,7 +89,8 @@ export const PostgresMigrations = Context.Reference<Migrations>("@doorhook/sql/P
     "5_detail": detail,
     "6_feeds": feeds,
     "7_subscriptions": subscriptions,
-    "8_feed_order": feedOrder
+    "8_feed_order": feedOrder,
+    "9_client_keys": clientKeys
   })
 })
 

@@ -59,6 +59,12 @@ const subscriptions = Effect.gen(function* () {
   yield* sql.unsafe("CREATE INDEX integrations_by_grant ON integrations (grant_id, id) WHERE grant_id IS NOT NULL")
 })
 
+/** Adds the public keys of registered clients, as JSON. */
+const clientKeys = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("ALTER TABLE clients ADD COLUMN jwks TEXT")
+})
+
 export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/SqliteMigrations", {
   defaultValue: () => ({
     "1_tables": tables,
@@ -66,7 +72,8 @@ export const SqliteMigrations = Context.Reference<Migrations>("@doorhook/sql/Sql
     "3_audiences": audiences,
     "4_detail": detail,
     "5_feeds": feeds,
-    "6_subscriptions": subscriptions
+    "6_subscriptions": subscriptions,
+    "7_client_keys": clientKeys
   })
 })
 
