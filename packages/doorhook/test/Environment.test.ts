@@ -32,6 +32,12 @@ const settings: {
   ]
 } = {
   database: ["DOORHOOK_DATABASE", "memory", "memory", "mysql://user:swordfish@db.example/x"],
+  authorizationDatabase: [
+    "DOORHOOK_AUTHORIZATION_DATABASE",
+    "postgres://db.example/doorhook",
+    "postgres://db.example/doorhook",
+    "doorhook.db"
+  ],
   allowTargets: ["DOORHOOK_ALLOW_TARGETS", "10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"], "here"],
   retry: ["DOORHOOK_RETRY", "call=1s,2s;access_log=", { call: ["1s", "2s"], access_log: [] }, "call"],
   resourceTypes: [

@@ -10,10 +10,10 @@ import { Effect, Schema } from "effect"
 import { arrivingTables, historyTables, movedTables, sharedTables } from "../src/move/MovedTables.ts"
 import pg from "pg"
 import { change, runMove } from "./MoveKills.ts"
-import { isUsable, move, sourceAt, targetAt } from "./MoveSides.ts"
+import { buildingMove, isUsable, move, sourceAt, targetAt } from "./MoveSides.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-export type Engine = "file" | "postgres"
+type Engine = "file" | "postgres"
 
 /** All pairs of engines. */
 export const ways: ReadonlyArray<readonly [Engine, Engine]> = [
@@ -24,7 +24,7 @@ export const ways: ReadonlyArray<readonly [Engine, Engine]> = [
 ]
 
 /** The number from which the second cell numbers its rows. */
-export const firstId = 1_000_000_000_000
+const firstId = 1_000_000_000_000
 
 /** Rows of buildings, each with two tenants, numbered from `first` on. `seed` varies states and targets. */
 const rowsOf = (
@@ -49,9 +49,6 @@ const rowsOf = (
   const of = (n: string) => `(${list} ->> ((${n} + ${n} / 7 * ${seed}) % ${buildings.length}))`
   return [
     ...integrations,
-    // A deleted integration with a cancellation that still covers deliveries.
-    `DELETE FROM integrations WHERE id = ${first + 2}`,
-    `INSERT INTO cancellations VALUES (${first + 2}, ${first + 1000}, 'integration_deleted')`,
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})
       INSERT INTO events SELECT ${first} + i, printf('evt_%013d%08d', ${first}, i), 'access_log', 'create', ${of("i")},
         json_array(${of("i")} * 10, ${of("i")} * 10 + 1), 1000 + i, ${first} + 2 * i, ${first} + 2 * i + 1,
@@ -83,8 +80,14 @@ const rowsOf = (
   ]
 }
 
+/** Deletes an integration, with a cancellation that still covers deliveries. A store that opens the database applies it. */
+const cancellationFrom = (first: number): ReadonlyArray<string> => [
+  `DELETE FROM integrations WHERE id = ${first + 2}`,
+  `INSERT INTO cancellations VALUES (${first + 2}, ${first + 1000}, 'integration_deleted')`
+]
+
 /** Makes a database with buildings, numbered from `first` on. */
-export const makeCell = Effect.fnUntraced(function* (
+const makeCell = Effect.fnUntraced(function* (
   server: TestServer,
   engine: Engine,
   {
@@ -97,11 +100,12 @@ export const makeCell = Effect.fnUntraced(function* (
     readonly count: number
     readonly first: number
     readonly seed: number
-  }
+  },
+  more: ReadonlyArray<string> = []
 ) {
   const file = yield* temporaryFile
   yield* Effect.scoped(Effect.flatMap(targetAt(file), (side) => (first > 1 ? side.startAt(first) : Effect.void)))
-  yield* change(file, rowsOf(buildings, first, count, seed))
+  yield* change(file, [...rowsOf(buildings, first, count, seed), ...more])
   // The counts of an owner, and the rows of the other database, are made by a move.
   const database = engine === "file" ? yield* temporaryFile : server.url(yield* newDatabase(server))
   yield* Effect.scoped(Effect.flatMap(Effect.all([sourceAt(file), targetAt(database)]), ([a, b]) => move(a, b)))
@@ -113,7 +117,7 @@ const Rows = Schema.fromJsonString(Schema.Array(Schema.Array(Schema.Unknown)))
 const compared = [...historyTables, ...arrivingTables, ...sharedTables].map(({ name }) => name)
 
 /** Reads the rows of all tables that a move of buildings reads, as text. */
-export const rowsIn = Effect.fnUntraced(function* (database: string) {
+const rowsIn = Effect.fnUntraced(function* (database: string) {
   const whole = { after: null, last: null }
   const found: Record<string, ReadonlyArray<string>> = {}
   for (const table of movedTables.filter(({ name }) => compared.includes(name))) {
@@ -123,10 +127,10 @@ export const rowsIn = Effect.fnUntraced(function* (database: string) {
   return found
 })
 
-export type CellRows = Effect.Success<ReturnType<typeof rowsIn>>
+type CellRows = Effect.Success<ReturnType<typeof rowsIn>>
 
 /** Joins the rows of two databases. A row that both have counts twice, unless it belongs to no building. */
-export const joined = (a: CellRows, b: CellRows): CellRows =>
+const joined = (a: CellRows, b: CellRows): CellRows =>
   Object.fromEntries(
     Object.keys(a).map((name) => {
       const rows = [...(a[name] ?? []), ...(b[name] ?? [])]
@@ -136,7 +140,7 @@ export const joined = (a: CellRows, b: CellRows): CellRows =>
   )
 
 /** Moves a copy of a database, which makes its counts and lists again, and compares it with the database itself. */
-export const assertConsistent = Effect.fnUntraced(function* (server: TestServer, database: string) {
+const assertConsistent = Effect.fnUntraced(function* (server: TestServer, database: string) {
   const copies = [yield* temporaryFile, server.url(yield* newDatabase(server))]
   const isUrl = database.startsWith("postgres")
   const copy = copies[isUrl ? 1 : 0] ?? ""
@@ -188,6 +192,29 @@ const query = (database: string, statement: string): Effect.Effect<ReadonlyArray
     return rows
   })
 
+/** Moves buildings between two cells. Exactly their rows are in the target then, and its counts and lists contain them. */
+export const takeBuildings = Effect.fnUntraced(function* (server: TestServer, [from, to]: readonly [Engine, Engine]) {
+  const seed = 1 + Math.floor(Math.random() * 50)
+  const own = { buildings: [1, 2, 3, 4, 7], count: 150, first: 1, seed }
+  const others = { buildings: [101, 102], count: 50, first: firstId, seed }
+  const a = yield* makeCell(server, from, own, cancellationFrom(1))
+  const b = yield* makeCell(server, to, others, cancellationFrom(firstId))
+  const expected = joined(yield* rowsIn(a), yield* rowsIn(b))
+  const counts = yield* buildingMove(yield* sourceAt(a), yield* targetAt(b), "2-3,7").run()
+  assert.isTrue(counts.every(({ source, target }) => source === target))
+  const left = yield* rowsIn(a)
+  for (const [name, rows] of Object.entries(joined(left, yield* rowsIn(b))))
+    assert.deepStrictEqual(rows, expected[name], name)
+  const buildings = left["events"]?.map((row) => Number(JSON.parse(row)[4]))
+  assert.sameMembers([...new Set(buildings)], [1, 4])
+  assert.deepStrictEqual(
+    [yield* serves(a, 2), yield* serves(a, 1), yield* serves(b, 2), yield* serves(b, 101)],
+    [false, true, true, true]
+  )
+  yield* assertConsistent(server, a)
+  yield* assertConsistent(server, b)
+})
+
 /** What the source might change in the meantime. */
 const changesOf = (round: number): ReadonlyArray<string> => [
   `UPDATE deliveries SET attempts = ${round + 5} WHERE id BETWEEN ${round * 20} AND ${round * 20 + 30}`,
@@ -208,8 +235,8 @@ export const surviveCellKills = Effect.fnUntraced(function* (
   kills: number
 ) {
   const moving = "2-3,7"
-  const a = yield* makeCell(server, from, { buildings: [1, 2, 3, 4, 7], count: 300, first: 1, seed: 3 })
-  const b = yield* makeCell(server, to, { buildings: [101, 102], count: 100, first: firstId, seed: 3 })
+  const a = yield* makeCell(server, from, { buildings: [1, 2, 3, 4, 7], count: 150, first: 1, seed: 3 })
+  const b = yield* makeCell(server, to, { buildings: [101, 102], count: 50, first: firstId, seed: 3 })
   const own = yield* rowsIn(b)
   let expected = joined(yield* rowsIn(a), own)
   let isOver = false
@@ -234,7 +261,7 @@ export const surviveCellKills = Effect.fnUntraced(function* (
 })
 
 /** Whether a database serves a building. */
-export const serves = Effect.fnUntraced(function* (database: string, building: number) {
+const serves = Effect.fnUntraced(function* (database: string, building: number) {
   const text = yield* Effect.scoped(Effect.flatMap(sourceAt(database), (side) => side.mark(BuildingMoves.movesName)))
   const moves = BuildingMoves.decodeMoves(text)
   assert.isNotNull(moves)

@@ -4,7 +4,7 @@
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
-import { surviveCellKills, ways } from "./Cells.ts"
+import { surviveCellKills, takeBuildings, ways } from "./Cells.ts"
 import { surviveKills } from "./MoveKills.ts"
 
 /** Number of kills in each move. */
@@ -19,6 +19,10 @@ await describeOnPostgres("a move that is killed at random moments", (server) => 
 })
 
 await describeOnPostgres("a move of buildings that is killed at random moments", (server) => {
+  it.live.each(ways)("takes exactly the rows of the buildings: %s to %s", (way) =>
+    Effect.scoped(takeBuildings(server, way))
+  )
+
   for (let round = 1; round <= 4; round++)
     it.live.each(ways)(`loses nothing, and no building is alive in both: %s to %s, ${round}`, (way) =>
       Effect.scoped(surviveCellKills(server, way, kills))

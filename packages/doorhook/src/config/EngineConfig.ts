@@ -39,6 +39,11 @@ const engineFields = {
    * Default `doorhook.db`.
    */
   database: Schema.optional(Text),
+  /**
+   * PostgreSQL database, `postgres://...`, of the clients, grants, tokens and keys that several cells share. Default: those
+   * in `database`.
+   */
+  authorizationDatabase: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
   allowTargets: Schema.optional(Texts),
   /**
@@ -247,13 +252,7 @@ const noFile = /^\s*$|[/\\]$/
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
   const [, kind] = scheme.exec(database) ?? []
-  if (kind === "postgres" || kind === "postgresql") {
-    return Result.mapBoth(PostgresUrl.parse(database), {
-      onSuccess: () => database,
-      onFailure: ({ problems }) =>
-        new InvalidConfig({ message: problems.map((problem) => `database: ${problem}`).join("; ") })
-    })
-  }
+  if (kind === "postgres" || kind === "postgresql") return postgresOf("database", database)
   if (kind !== undefined) {
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
@@ -264,6 +263,23 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
   return noFile.test(database)
     ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
     : Result.succeed(database)
+}
+
+const postgresOf = (setting: string, url: string): Result.Result<string, InvalidConfig> =>
+  Result.mapBoth(PostgresUrl.parse(url), {
+    onSuccess: () => url,
+    onFailure: ({ problems }) =>
+      new InvalidConfig({ message: problems.map((problem) => `${setting}: ${problem}`).join("; ") })
+  })
+
+/** Reads the URL of the shared clients and tokens. */
+export const authorizationDatabaseOf = ({
+  authorizationDatabase: url
+}: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
+  if (url === undefined) return Result.succeed(url)
+  return /^postgres(ql)?:/.test(url)
+    ? postgresOf("authorizationDatabase", url)
+    : invalid(`authorizationDatabase: must be postgres://..., not ${nameOf(scheme.exec(url)?.[1] ?? url)}`)
 }
 
 /** Returns how long a PostgreSQL statement may take, in milliseconds; undefined for the default. */

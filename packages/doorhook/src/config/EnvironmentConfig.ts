@@ -59,6 +59,7 @@ const origins = json("clientIdMetadata", 'any, or {"allow":["https://*.example.c
 /** How to read each variable. The type ensures that no setting is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
+  authorizationDatabase: text,
   allowTargets: texts,
   retry: (schedules) => parseRetryFlags(schedules.split(";")),
   resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),

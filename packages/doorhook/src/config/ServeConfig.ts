@@ -4,6 +4,7 @@
 import { authorizationSettingsOf, fileTrouble, nameOf } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
+  authorizationDatabaseOf,
   databaseOf,
   acceptLostFramesOf,
   databaseTimeoutOf,
@@ -74,6 +75,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     metricsKeyOf(config),
     checkNotifications(config),
     databaseOf(config),
+    authorizationDatabaseOf(config),
     databaseTimeoutOf(config),
     acceptLostFramesOf(config),
     publicUrlOf(config),

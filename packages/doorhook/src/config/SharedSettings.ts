@@ -13,6 +13,7 @@ import {
   isoOf
 } from "@doorhook/core"
 import type { DeliverySettingsShape, Directory, ResourceTypeTable, RetrySchedule } from "@doorhook/core"
+import { PostgresUrl } from "@doorhook/sql"
 import { Record, Result } from "effect"
 import { IpNetwork } from "effect/net"
 import { createHash, createHmac } from "node:crypto"
@@ -49,6 +50,10 @@ const requests = { mayDiffer: "it concerns requests, not deliveries" }
 /** A rule for each setting of the engine. The type ensures that none is missing. */
 export const sharedSettings: { readonly [Name in Exclude<keyof EngineConfig, keyof SurfaceConfig>]-?: Rule } = {
   database: local,
+  authorizationDatabase: ({ config: { authorizationDatabase: url } }) =>
+    url === undefined
+      ? ""
+      : Result.match(PostgresUrl.parse(url), { onFailure: () => "", onSuccess: PostgresUrl.nameOf }),
   acceptLostFrames: local,
   allowTargets: ({ delivery }) => delivery.allow.map(IpNetwork.format).toSorted().join(","),
   retry: ({ delivery }) => Object.entries(delivery.retry).map(scheduleText).toSorted().join(";"),

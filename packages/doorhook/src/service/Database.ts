@@ -74,8 +74,35 @@ const postgresLayer = (
     )
   )
 
+/** Takes clients, grants, tokens and secrets from the database that cells share, and everything else from the cell's own. */
+const withShared = (
+  own: Layer.Layer<Services, DatabaseUnusable>,
+  url: Redacted.Redacted,
+  encryptionKey: Redacted.Redacted | undefined,
+  timeout: number | undefined
+): Layer.Layer<Services, DatabaseUnusable> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("@doorhook/sql/postgres")),
+      ({ PostgresStore }) =>
+        Layer.effectContext(
+          Effect.gen(function* () {
+            const cell = yield* Layer.build(own)
+            const shared = yield* Layer.build(PostgresStore.authorizationLayer({ url, encryptionKey, timeout }))
+            const { getOrCreateSecret, replaceSecret } = Context.get(shared, SettingStore)
+            return Context.merge(cell, Context.pick(TokenStore, ClientStore)(shared)).pipe(
+              Context.add(SettingStore, { ...Context.get(cell, SettingStore), getOrCreateSecret, replaceSecret })
+            )
+          })
+        )
+    )
+  )
+
 export const layer = (
-  config: Pick<EngineConfig, "acceptLostFrames" | "database" | "databaseTimeout" | "encryptionKey"> & {
+  config: Pick<
+    EngineConfig,
+    "acceptLostFrames" | "authorizationDatabase" | "database" | "databaseTimeout" | "encryptionKey"
+  > & {
     /** Fails when this process must stop using the file. */
     readonly evicted?: Effect.Effect<never, StoreLost>
   }
@@ -84,8 +111,10 @@ export const layer = (
     Effect.map(
       Effect.fromResult(collect({ encryptionKey: encryptionKeyOf(config), timeout: databaseTimeoutOf(config) })),
       ({ encryptionKey, timeout }): Layer.Layer<Services, DatabaseUnusable> => {
-        const { database = defaultDatabase } = config
-        if (isPostgres(database)) return postgresLayer(Redacted.make(database), encryptionKey, timeout)
+        const { authorizationDatabase: shared, database = defaultDatabase } = config
+        const sharing = (own: Layer.Layer<Services, DatabaseUnusable>) =>
+          shared === undefined ? own : withShared(own, Redacted.make(shared), encryptionKey, timeout)
+        if (isPostgres(database)) return sharing(postgresLayer(Redacted.make(database), encryptionKey, timeout))
         const store =
           database === "memory"
             ? MemoryStore.layer
@@ -95,7 +124,7 @@ export const layer = (
                 acceptLostFrames: config.acceptLostFrames,
                 evicted: config.evicted
               })
-        return Layer.merge(store, WakeSignal.layerLocal)
+        return sharing(Layer.merge(store, WakeSignal.layerLocal))
       }
     )
   )

@@ -9,13 +9,13 @@
  * The rows keep their ids. The target therefore numbers its own rows from a number that the source has not reached, so
  * that no number is used twice, and so that a reader's cursor is before all rows that follow.
  */
-import { BuildingMoves } from "@doorhook/core"
+import { AgreedSettings, BuildingMoves } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { MovedCount, MoveSide, Progress } from "./Move.ts"
 import { digestOf, movesOf, refuse, TableCopy } from "./Move.ts"
 import type { FoundTenant, Key, MovedTable, Share } from "./MovedTables.ts"
-import { arrivingTables, firstIdName, historyTables, sharedTables } from "./MovedTables.ts"
+import { arrivingTables, firstIdName, historyTables, keysOnly, sharedTables } from "./MovedTables.ts"
 
 type Done<A = void> = Effect.Effect<A, DatabaseUnusable>
 
@@ -135,6 +135,7 @@ export class BuildingMove {
       if (absent !== null)
         return yield* refuse(source.name, `it does not serve building ${absent}, which was moved to another database.`)
       yield* this.#checkNumbers()
+      yield* this.#checkKey()
       const move: BuildingMoves.BuildingMove = {
         id: crypto.randomUUID(),
         buildings: this.#buildings,
@@ -145,6 +146,27 @@ export class BuildingMove {
       }
       yield* this.#note(target, move)
       return move
+    })
+  }
+
+  /** The settings on which a database's processes have agreed. */
+  #agreed(side: BuildingSide): Done<AgreedSettings.AgreedSettings> {
+    return Effect.map(side.mark(AgreedSettings.agreedName), (text) => AgreedSettings.decodeAgreed(text ?? ""))
+  }
+
+  /** Checks that the target's processes can read the secrets, if processes have used both databases. */
+  #checkKey(): Done {
+    return Effect.gen({ self: this }, function* () {
+      const [own, other] = [yield* this.#agreed(this.#source), yield* this.#agreed(this.#target)]
+      if (
+        own["directory"] !== undefined &&
+        other["directory"] !== undefined &&
+        own["encryptionKey"] !== other["encryptionKey"]
+      )
+        return yield* refuse(
+          this.#target.name,
+          `its processes have another encryption key than those of ${this.#source.name}, and could not read the signing secrets. Give all cells the same key.`
+        )
     })
   }
 
@@ -212,7 +234,8 @@ export class BuildingMove {
           yield* this.#checkNumbers()
           // A transaction has one connection.
           const arrived = yield* Effect.forEach(arrivingTables, (table) => this.#tables.copy(table, "stopped", 1))
-          const shared = yield* Effect.forEach(sharedTables, (table) => this.#merge(table))
+          const isShared = (yield* this.#agreed(target))["authorizationDatabase"] !== undefined
+          const shared = yield* Effect.forEach(isShared ? keysOnly : sharedTables, (table) => this.#merge(table))
           yield* this.#note(target, { ...move, isDone: true })
           yield* target.follow(yield* movesOf(target))
           return [...history, ...arrived, ...shared]

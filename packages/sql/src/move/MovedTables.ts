@@ -2,7 +2,7 @@
  * The rows that a move copies from one database to another, independent of how each database stores them. Indexes, counts
  * and lists that follow from these rows are made again by the target.
  */
-import type { BuildingMoves } from "@doorhook/core"
+import type { AgreedSettings, BuildingMoves } from "@doorhook/core"
 
 /** `answer`: text of a receiver, which PostgreSQL stores in another form if it contains NUL. */
 type ColumnType = "integer" | "text" | "answer"
@@ -210,6 +210,9 @@ export const sharedTables = named(
   "idempotency_keys"
 )
 
+/** The same for a target whose clients and tokens are in a database that the cells share. */
+export const keysOnly = named("idempotency_keys")
+
 /** The rows of a move of buildings, in a database that has others. */
 export interface Share extends BuildingMoves.Selection {
   /**
@@ -294,7 +297,11 @@ export const marks = { source: "moved_to", target: "moving_from" } as const
 export const firstIdName = "first_id"
 
 /** Settings that moves read and write. */
-export type Mark = (typeof marks)[keyof typeof marks] | typeof firstIdName | typeof BuildingMoves.movesName
+export type Mark =
+  | (typeof marks)[keyof typeof marks]
+  | typeof firstIdName
+  | typeof BuildingMoves.movesName
+  | typeof AgreedSettings.agreedName
 
 /**
  * Settings that belong to a database and not to what it contains: the marks, and the switches of its server. As a list in

@@ -1,6 +1,7 @@
 /**
  * All storage on one PostgreSQL database, shared by any number of processes.
  */
+import type { ClientStore, SettingStore, TokenStore } from "@doorhook/core"
 import { MeasuredClock, StoreClock, StoreHealth } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Data, Effect, Layer } from "effect"
@@ -107,4 +108,21 @@ export const layer = (
       )
     ),
     Layer.provideMerge(PostgresDatabase.layer(config))
+  )
+
+/** Maximum number of connections to a database that is only used for clients, tokens and settings. */
+const authorizationConnections = 4
+
+/** Provides the clients, grants, tokens and settings of a database, for processes whose other rows are in another one. */
+export const authorizationLayer = (
+  config: PostgresStoreConfig
+): Layer.Layer<TokenStore | ClientStore | SettingStore, DatabaseUnusable> =>
+  SqlStore.authorizationLayer({
+    dialect: postgres,
+    database: PostgresDatabase.nameOf(config.url),
+    encryptionKey: config.encryptionKey,
+    tokenWrites: PostgresTokenWrites.layer
+  }).pipe(
+    Layer.provide(SharedReads.layer),
+    Layer.provide(PostgresDatabase.layer({ maxConnections: authorizationConnections, ...config }))
   )

@@ -74,30 +74,53 @@ const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: Sec
   yield* Effect.mapError(SecretBoxes.checkKey(secrets, sealed), failed)
 })
 
-export const layer = <A, R>(options: {
+interface AuthorizationOptions<R> {
   readonly dialect: Dialect
   /** Name of the database for error messages. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-  /** This database's implementation of the delivery store and of the services for changing integrations. */
-  readonly deliveries: (
-    reader: IntegrationReader
-  ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
   /** This database's implementation of token changes. */
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
-  /** How long cached integrations of a scope may be used, in milliseconds; 0 to disable the cache. */
-  readonly matchesFor?: number
-}): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | ReadConnection | R> => {
-  const { database, deliveries, dialect, matchesFor = 0, tokenWrites } = options
-  const secrets = SecretBoxes.make(options.encryptionKey)
-  const reader = IntegrationReaders.make(secrets)
+}
+
+/** Provides clients, grants, tokens and settings. */
+export const authorizationLayer = <R>({
+  database,
+  dialect,
+  encryptionKey,
+  tokenWrites
+}: AuthorizationOptions<R>): Layer.Layer<
+  TokenStore | ClientStore | SettingStore,
+  DatabaseUnusable,
+  SqlClient.SqlClient | ReadConnection | R
+> => {
+  const secrets = SecretBoxes.make(encryptionKey)
   return Layer.mergeAll(
-    SqlIntegrationStore.layer(dialect, secrets, reader, matchesFor),
-    SqlIdempotencyStore.layer(dialect),
     Layer.provide(SqlTokenStore.layer(dialect), tokenWrites),
     SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect, secrets),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database)),
     Layer.effectDiscard(checkMarks(dialect, database))
+  )
+}
+
+/** Provides all storage ports. */
+export const layer = <A, R>(
+  options: AuthorizationOptions<R> & {
+    /** This database's implementation of the delivery store and of the services for changing integrations. */
+    readonly deliveries: (
+      reader: IntegrationReader
+    ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
+    /** How long cached integrations of a scope may be used, in milliseconds; 0 to disable the cache. */
+    readonly matchesFor?: number
+  }
+): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | ReadConnection | R> => {
+  const { deliveries, dialect, encryptionKey, matchesFor = 0 } = options
+  const secrets = SecretBoxes.make(encryptionKey)
+  const reader = IntegrationReaders.make(secrets)
+  return Layer.mergeAll(
+    SqlIntegrationStore.layer(dialect, secrets, reader, matchesFor),
+    SqlIdempotencyStore.layer(dialect),
+    authorizationLayer(options)
   ).pipe(Layer.provideMerge(deliveries(reader)))
 }
