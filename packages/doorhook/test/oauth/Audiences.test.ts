@@ -9,6 +9,8 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { listening } from "@doorhook/testkit/ListeningServer"
+import { startSite } from "../harness/ClientSite.ts"
+import { challenge, pkce } from "../harness/CodeGrant.ts"
 import { client, directory, live, start } from "../harness/Embedded.ts"
 import { logIn } from "../harness/LoginForm.ts"
 
@@ -142,6 +144,37 @@ describe("a token for a resource", () => {
       assert.deepStrictEqual(yield* open(both), { ...closed, doors: 200, bells: 200 })
     })
   }
+
+  live("opens only that resource, too, if a back end got it, or a client that is its own metadata", function* () {
+    const site = yield* startSite
+    const id = `${site.url}/client.json`
+    const redirect_uri = "http://127.0.0.1:49152/done"
+    const document = { client_id: id, client_name: "Assistant", redirect_uris: [redirect_uri] }
+    site.answer = (_, response) => void response.end(JSON.stringify(document))
+    const hosts: typeof directory = { ...directory, serviceUser: () => "admin" }
+    const { url } = yield* mounted({ caFile: site.caFile, clientIdMetadata: "any", directory: hosts })
+    yield* Effect.promise(async () => {
+      const asked: Pairs = [
+        ["resource", doors],
+        ["scope", "doors:open"]
+      ]
+      const only = { ...closed, doors: 200 }
+      const byBackEnd = await post(url, "/oauth/token", [["grant_type", "client_credentials"], ...asked])
+      const { challenges: _, ...opened } = await opens(url, byBackEnd)
+      assert.deepStrictEqual(opened, only)
+
+      const known = Object.entries({ client_id: id, redirect_uri, response_type: "code", ...challenge })
+      const answer = await logIn(new URL(`/oauth/authorize?${queryOf([...known, ...asked])}`, url), "admin", "right")
+      const back = new URL(answer.headers.get("location") ?? assert.fail("not redirected")).searchParams
+      // A client that talks to several servers compares the issuer (RFC 9207).
+      assert.strictEqual(back.get("iss"), publicUrl)
+      const fields = { grant_type: "authorization_code", code: back.get("code") ?? "", code_verifier: pkce.verifier }
+      const body = new URLSearchParams({ client_id: id, redirect_uri, resource: doors, ...fields })
+      const tokens = await (await fetch(`${url}/oauth/token`, { method: "POST", body })).json()
+      const { challenges: __, ...byAssistant } = await opens(url, Object(tokens))
+      assert.deepStrictEqual(byAssistant, only)
+    })
+  })
 
   live("has only those of its scopes there that the resource allows", function* () {
     const { doorhook, url } = yield* mounted()
