@@ -29,10 +29,10 @@ const reconcile = async (): Promise<void> => {
   const after = load.get(FEED)?.["cursor"]
   const options = { url: FEED, token: TOKEN, after: typeof after === "string" ? after : null }
   for await (const { cursor, gap, items } of readFeed(options)) {
-    if (gap !== null) console.error("doorhook no longer has all events between", gap.from, "and", gap.to)
+    if (gap !== null) process.stderr.write(`doorhook no longer has all events since ${gap.from.toISOString()}\n`)
     for (const { event, id } of items) keep.run(id, JSON.stringify(event))
     save.run(FEED, cursor)
-    console.log(`reconciled: ${items.length} events read`)
+    process.stdout.write(`reconciled: ${items.length} events read\n`)
   }
 }
 

@@ -19,7 +19,7 @@ import {
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Schema, String, Struct } from "effect"
 import { ErrorDocument } from "../http/Failures.ts"
-import { json, jsonApi } from "../http/MediaType.ts"
+import { eventStream, json, jsonApi } from "../http/MediaType.ts"
 
 /** A body by media type. */
 export type Content = Readonly<Record<string, Schema.Top>>
@@ -246,8 +246,11 @@ const feedOf = <S extends Schema.Top>(item: S, identifier: string) =>
     links: Schema.Struct({ next: Schema.NullOr(Schema.String) })
   }).annotate({ identifier })
 
+const streamText =
+  "Server-sent events. `event: delivery` or `event: event`: `data` is an item of the list as one line of JSON, `id` the cursor behind it. `event: gap`: `data` is the time in which retention has deleted items. `event: end`: why the stream ends, as `token_expired`, `token_revoked`, `right_lost`, `shutdown` or `too_slow`. A comment comes every 15 seconds."
+
 const feedText =
-  "Use the `meta.cursor` of an answer as the `after` of the next request; it never expires. Without `after`, the feed starts with the oldest item, or with the first one published at `since` or later. `resource_type` may be repeated. With `wait`, a request for which there is nothing waits up to this many seconds for the first item. If retention has deleted items behind the cursor, `meta.gap` is the time in which items are missing; the new cursor continues after it."
+  "Use the `meta.cursor` of an answer as the `after` of the next request; it never expires. Without `after`, the feed starts with the oldest item, or with the first one published at `since` or later. `resource_type` may be repeated. With `wait`, a request for which there is nothing waits up to this many seconds for the first item. If retention has deleted items behind the cursor, `meta.gap` is the time in which items are missing; the new cursor continues after it. With `Accept: text/event-stream`, the items come as a live stream, from `last-event-id`, `after` or `since` on, and otherwise from the next item."
 
 /** An answer with one event. */
 const SingleEvent = Schema.Struct({ data: ScopeEvent }).annotate({ identifier: "SingleEvent" })
@@ -381,6 +384,12 @@ const answer = (status: number, schema: Schema.Top): Description["success"] => (
   content: { [jsonApi]: schema }
 })
 
+/** A feed: a page, or with `Accept: text/event-stream` a stream of its items. */
+const feedAnswer = <S extends Schema.Top>(item: S, identifier: string) => ({
+  status: 200,
+  content: { [jsonApi]: feedOf(item, identifier), [eventStream]: Schema.String.annotate({ description: streamText }) }
+})
+
 const either = (schema: Schema.Top): Content => ({ [jsonApi]: schema, [json]: schema })
 
 const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<string, Description>> => {
@@ -440,7 +449,8 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
     deliveries: {
       summary: "List the deliveries of an integration, oldest first",
       description: feedText,
-      success: answer(200, feedOf(FeedDelivery, "DeliveryFeed")),
+      headers: ["last-event-id"],
+      success: feedAnswer(FeedDelivery, "DeliveryFeed"),
       errors: apiErrors(...named, 422)
     }
   }
@@ -542,7 +552,8 @@ const others: Readonly<Record<string, Description>> = {
       {
         summary: `List the events that a ${segment.slice(0, -1)} may see, oldest first`,
         description: feedText,
-        success: answer(200, feedOf(ScopeEvent, "EventFeed")),
+        headers: ["last-event-id"],
+        success: feedAnswer(ScopeEvent, "EventFeed"),
         errors: apiErrors(...named, 422)
       }
     ])

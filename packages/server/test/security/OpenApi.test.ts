@@ -122,6 +122,10 @@ describe("the OpenAPI description", () => {
       const description = (yield* call("GET", "/openapi.json")).json
       const judge = makeJudge(description)
       const operations = operationsOf(description).filter(({ path }) => path.startsWith("/v4/"))
+      const feeds = operations.filter(({ method, path }) => method === "GET" && /\/(events|deliveries)$/.test(path))
+      assert.isAbove(feeds.length, 3)
+      for (const { responses } of feeds)
+        assert.hasAllKeys(valueAt(responses, "/200/content"), ["application/vnd.api+json", "text/event-stream"])
       const seen = new Set<string>()
       const published = { resource_type: "call", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
       const event = (yield* call("POST", "/operator/events", { as: operatorKey, body: published })).textAt(
