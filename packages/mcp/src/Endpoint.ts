@@ -12,74 +12,57 @@ import {
   HttpSettings,
   insufficientScope,
   jsonFace,
+  parseJson,
   PublicUrl,
   readText,
-  resourceMetadataUrl
+  resourceMetadataUrl,
+  streamHeaders
 } from "@doorhook/server"
-import { Clock, Context, Effect, Layer, Predicate } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Predicate } from "effect"
 import type { Scope } from "effect"
 import { McpProtocol, McpServer } from "effect/ai"
 import { HttpEffect, HttpMiddleware, HttpRouter } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import manifest from "../package.json" with { type: "json" }
-import { Desk } from "./Desk.ts"
-import { registerResources, toolsOf } from "./OwnTools.ts"
+import { OwnTools, registerResources } from "./OwnTools.ts"
 import { Events, eventsExtension } from "./Events.ts"
 import { Sessions } from "./Sessions.ts"
-import type { SessionLimits } from "./Sessions.ts"
 import type { Tool } from "./Tools.ts"
 import { CurrentCall, mayCall, register } from "./Tools.ts"
 
 /** Largest request, in bytes. */
 const mostBytes = 256 * 1024
 
-/** Limits of the endpoint. */
-export interface Limits {
-  readonly sessions: SessionLimits
-  /** Calls of one grant that are at work at the same time, in this process. */
-  readonly callsPerGrant: number
-}
+/** Calls of one grant that are at work at the same time, in this process. */
+const callsPerGrant = 10
+
+/** Limits of sessions, with the time in milliseconds. */
+const sessionLimits = { perGrant: 10, all: 1_000, idle: 30 * 60_000 } as const
 
 const sessionHeader = "mcp-session-id"
 
 /** The revisions whose clients find the authorization server by metadata. The first one has no sessions. */
 const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25, McpProtocol.v2025_06_18] as const
 
-const noSession = failure(404, {
-  code: "session_not_found",
-  title: "No such session",
-  detail: "The session has ended, or belongs to another authorization. Send initialize to begin another one."
-})
+const refusal = (status: number, code: string, detail: string, headers = {}) =>
+  failure(status, { code, title: "Refused", detail }, headers)
 
-const foreignOrigin = failure(403, {
-  code: "foreign_origin",
-  title: "Foreign origin",
-  detail: "Pages of this origin may not call the endpoint. The service lists those that may in browserOrigins.",
-  source: { header: "Origin" }
-})
+const noSession = refusal(
+  404,
+  "session_not_found",
+  "The session has ended, or belongs to another authorization. Send initialize to begin another one."
+)
 
-const tooMany = (status: number, code: string, detail: string, retryAfter: string) =>
-  failure(status, { code, title: "Too many", detail }, { "retry-after": retryAfter })
-
-/** Parses a message; undefined if it is not JSON, which Effect's server refuses. */
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+const foreignOrigin = refusal(
+  403,
+  "foreign_origin",
+  "Pages of this origin may not call the endpoint. The service lists those that may in browserOrigins."
+)
 
 const member = (value: unknown, name: string): unknown => (Predicate.isReadonlyObject(value) ? value[name] : undefined)
 
-/** Returns the headers of an answer that its client needs. */
-const headersOf = ({ headers }: Response): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    [...headers].filter(([name]) => ["content-type", sessionHeader, "mcp-protocol-version"].includes(name))
-  )
-
-/** Without these headers, a host's compression or nginx would collect the events of a stream. */
-const streamHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" } as const
+/** Headers of an answer that its client needs. */
+const kept: ReadonlySet<string> = new Set(["content-type", sessionHeader, "mcp-protocol-version"])
 
 /** Makes a body that is read as the client takes it, until the service stops. */
 const piecesOf = (stream: ReadableStream<Uint8Array>, stopped: Effect.Effect<void>, done: () => void): Pieces => {
@@ -102,46 +85,35 @@ interface Parts {
   readonly api: ApiEndpoint
   readonly events: Events
   readonly handler: (request: Request, context: Context.Context<never>) => Promise<Response>
-  readonly limits: Limits
   readonly now: () => number
   /** Origins of web pages that may call the endpoint. */
   readonly origins: ReadonlyArray<string>
   readonly publicUrl: PublicUrl["Service"]
   /** Succeeds once the service stops. */
   readonly stopped: Effect.Effect<void>
-  readonly tools: ReadonlyArray<Tool>
+  readonly tools: ReadonlyMap<string, Tool>
 }
 
 class Endpoint {
   readonly #parts: Parts
-  readonly #sessions: Sessions
+  readonly #sessions = new Sessions(sessionLimits)
   /** Numbers of calls at work. */
   readonly #working = new Map<GrantId, number>()
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#sessions = new Sessions(parts.limits.sessions)
   }
 
   get routes(): ReadonlyArray<Route> {
-    const route = {
-      path: mcpPath,
-      face: jsonFace,
-      crossOrigin: true,
-      handle: (x: Exchange) => this.#answer(x)
-    } as const
-    return [
-      { ...route, method: "POST" },
-      { ...route, method: "DELETE" }
-    ]
+    const route = { path: mcpPath, face: jsonFace, crossOrigin: true } as const
+    const handle = (x: Exchange) => this.#answer(x)
+    return (["POST", "DELETE"] as const).map((method) => ({ ...route, method, handle }))
   }
 
   /** Ends sessions that nobody uses, again and again. */
-  readonly endIdle = Effect.suspend(() =>
-    Effect.sleep(this.#parts.limits.sessions.idle / 2).pipe(
-      Effect.andThen(Effect.suspend(() => this.#end(this.#sessions.takeIdle(this.#parts.now())))),
-      Effect.forever
-    )
+  readonly endIdle = Effect.sleep(sessionLimits.idle / 2).pipe(
+    Effect.andThen(Effect.suspend(() => this.#end(this.#sessions.takeIdle(this.#parts.now())))),
+    Effect.forever
   )
 
   #answer(x: Exchange): Effect.Effect<Answer, KnownError> {
@@ -151,7 +123,8 @@ class Endpoint {
       const origin = x.header("origin")
       if (origin !== undefined && !origins.includes(origin)) return yield* foreignOrigin
       const text = x.method === "POST" ? yield* readText(x, mostBytes) : null
-      const message = text === null ? undefined : parsed(text)
+      // Effect's server refuses what is not JSON.
+      const message = text === null ? undefined : Option.getOrUndefined(Exit.getSuccess(parseJson(text)))
       yield* this.#checkScope(message, caller)
       yield* this.#checkSession(x, message, caller)
       const answer = events.answer(x, message, caller)
@@ -164,7 +137,7 @@ class Endpoint {
   /** A missing scope is answered over HTTP, so that the client can ask the user for it (RFC 6750 section 3.1). */
   #checkScope(message: unknown, caller: Principal): Effect.Effect<void, KnownError> {
     const name = member(message, "method") === "tools/call" ? member(member(message, "params"), "name") : undefined
-    const tool = this.#parts.tools.find((one) => one.name === name)
+    const tool = Predicate.isString(name) ? this.#parts.tools.get(name) : undefined
     if (tool === undefined || mayCall(tool, caller)) return Effect.void
     const metadata = resourceMetadataUrl(this.#parts.publicUrl.url, mcpPath)
     // With the scopes that the client has, which it would otherwise lose.
@@ -178,18 +151,17 @@ class Endpoint {
     }
     if (x.method === "DELETE") return Effect.fail(noSession)
     return member(message, "method") === "initialize" && this.#sessions.isFull()
-      ? Effect.fail(tooMany(503, "too_many_sessions", "The service has too many sessions. Try again later.", "60"))
+      ? Effect.fail(refusal(503, "too_many_sessions", "The service has too many sessions.", { "retry-after": "60" }))
       : Effect.void
   }
 
   /** Counts a call at work. The returned function ends it, and may be called more than once. */
   #begin(grant: GrantId): Effect.Effect<() => void, KnownError> {
     return Effect.suspend(() => {
-      const most = this.#parts.limits.callsPerGrant
       const working = this.#working.get(grant) ?? 0
-      if (working >= most) {
-        const detail = `At most ${most} calls of one authorization are at work at the same time. Wait for one of them.`
-        return Effect.fail(tooMany(429, "too_many_calls", detail, "1"))
+      if (working >= callsPerGrant) {
+        const detail = `At most ${callsPerGrant} calls of one authorization are at work at the same time. Wait for one of them.`
+        return Effect.fail(refusal(429, "too_many_calls", detail, { "retry-after": "1" }))
       }
       this.#working.set(grant, working + 1)
       let isOpen = true
@@ -214,12 +186,13 @@ class Endpoint {
       } = x.headers()
       const again = Effect.suspend(() => api.identify(x, mcpPath))
       const response = yield* this.#send({ method: x.method, headers: sent, body: text }, { caller, again, id: x.id })
-      const known = x.header(sessionHeader)
+      const given = x.header(sessionHeader)
       const began = response.headers.get(sessionHeader)
-      if (known !== undefined && x.method === "DELETE") this.#sessions.delete(known)
-      if (known === undefined && began !== null) yield* this.#end(this.#sessions.add(began, caller.grant_id, now()))
+      if (given !== undefined && x.method === "DELETE") this.#sessions.delete(given)
+      if (given === undefined && began !== null) yield* this.#end(this.#sessions.add(began, caller.grant_id, now()))
       const { body, status } = response
-      const headers = { ...headersOf(response), "cache-control": "no-store" }
+      const known = Object.fromEntries([...response.headers].filter(([name]) => kept.has(name)))
+      const headers = { ...known, "cache-control": "no-store" }
       if (body !== null && response.headers.get("content-type") === "text/event-stream") {
         return { status, headers: { ...headers, ...streamHeaders }, body: piecesOf(body, stopped, done) }
       }
@@ -245,19 +218,17 @@ class Endpoint {
 }
 
 /** Makes the routes of the endpoint. */
-export const makeRoutes = Effect.fnUntraced(function* (given: {
-  readonly api: ApiEndpoint
-  readonly instructions: string
-  readonly limits: Limits
-  readonly tools: ReadonlyArray<Tool>
-}) {
-  const { api, instructions, limits } = given
-  const own = toolsOf(yield* Desk.make)
-  const tools = [...Object.values(own), ...given.tools]
+export const makeRoutes = Effect.fnUntraced(function* (
+  api: ApiEndpoint,
+  instructions: string,
+  hostTools: ReadonlyMap<string, Tool>
+) {
+  const { all: own } = yield* OwnTools.make
+  const tools = new Map([...Object.entries(own), ...hostTools])
   const registrations = Layer.effectDiscard(
     McpServer.McpServer.use((server) =>
       Effect.andThen(
-        Effect.forEach(tools, (tool) => register(server, tool)),
+        Effect.forEach(tools, ([name, tool]) => register(server, name, tool)),
         registerResources(server, own)
       )
     )
@@ -283,7 +254,6 @@ export const makeRoutes = Effect.fnUntraced(function* (given: {
     api,
     events: yield* Events.make(api),
     handler: HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>(untraced)(app),
-    limits,
     now: () => clock.currentTimeMillisUnsafe(),
     origins: (yield* HttpSettings).browserOrigins,
     publicUrl: yield* PublicUrl,

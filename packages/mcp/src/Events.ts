@@ -26,7 +26,7 @@ import {
   TenantId
 } from "@doorhook/core"
 import type { Answer, ApiEndpoint, EndReason, Exchange, KnownError, Pieces, StreamFormat } from "@doorhook/server"
-import { inOneLine, internalError, logRefusal, outcomeOf } from "@doorhook/server"
+import { inOneLine, internalError, logRefusal, outcomeOf, streamHeaders } from "@doorhook/server"
 import { Cause, Effect, Option, Predicate, Redacted, Result, Schema } from "effect"
 
 /** The name of the extension, and its settings: the list of events never changes. */
@@ -117,12 +117,6 @@ const textOf = (id: Id, member: "result" | "error", value: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${member}":${value}}`
 
 const headers = { "content-type": "application/json", "cache-control": "no-store" } as const
-const streamHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store, no-transform",
-  "x-accel-buffering": "no"
-} as const
-
 /** A call of a method, which returns the text of its result, or a stream. */
 interface Call {
   readonly x: Exchange

@@ -2,7 +2,6 @@
  * Tools of the host's own, like one that opens a door: as the host writes them, in plain JavaScript.
  */
 import { DataSchema, InvalidInput, isoOf, JsonText, publicScope } from "@doorhook/core"
-import type { Principal } from "@doorhook/core"
 import type { RequestFailure } from "@doorhook/server"
 import { Effect, Predicate, Result } from "effect"
 import type { Tool } from "./Tools.ts"
@@ -65,7 +64,7 @@ const anyObject = { type: "object", properties: {}, additionalProperties: false 
 const isText = (given: unknown): boolean => Predicate.isString(given) && given.trim() !== ""
 
 /** Returns what is wrong with a host's tools. */
-export const problemsOf = (tools: Readonly<Record<string, HostTool>>) =>
+const problemsOf = (tools: Readonly<Record<string, HostTool>>) =>
   Object.entries(tools).flatMap(([name, tool]): ReadonlyArray<string> => {
     const { confirm, description, input = anyObject, run, scope, title }: Partial<HostTool> = Object(tool)
     const checked = Result.match(DataSchema.checkerOf(input), { onFailure: (why) => why, onSuccess: () => null })
@@ -87,13 +86,6 @@ export const problemsOf = (tools: Readonly<Record<string, HostTool>>) =>
     return rules.flatMap(([isRight, place, rule]) => (isRight ? [] : [`tools.${name}${place}: ${rule}`]))
   })
 
-const callerOf = ({ client_id, expires_at, scopes, user_id }: Principal): ToolCaller => ({
-  user_id,
-  client_id,
-  scopes,
-  expires_at: isoOf(expires_at)
-})
-
 /** Calls a function of the host, within a time limit. Its own errors go to the log. */
 const callHost = <A>(name: string, run: () => A | Promise<A>): Effect.Effect<A, RequestFailure> =>
   Effect.tryPromise({ try: async () => run(), catch: (error) => error }).pipe(
@@ -107,32 +99,33 @@ const callHost = <A>(name: string, run: () => A | Promise<A>): Effect.Effect<A, 
     )
   )
 
-/** Makes the tools of a host, whose definitions have no problems. */
-export const makeHostTools = (tools: Readonly<Record<string, HostTool>>): ReadonlyArray<Tool> =>
-  Object.entries(tools).map(
-    ([name, { confirm, description, input = anyObject, readOnly = false, run, scope, title }]) => {
-      const problemsIn = Result.getOrThrow(DataSchema.checkerOf(input))
-      return {
-        name,
-        title: title ?? name,
-        description,
-        input,
-        scope: scope ?? publicScope,
-        hints: { readOnlyHint: readOnly, destructiveHint: !readOnly },
-        asks: confirm !== undefined,
-        prepare: (given, principal) => {
-          const problems = problemsIn(JsonText.JsonText.make(JSON.stringify(given)))
-          const invalid = InvalidInput.of(invalidArguments, problems)
-          if (invalid !== null) return Result.fail(invalid)
-          const [read, caller]: [ToolInput, ToolCaller] = [Object(given), callerOf(principal)]
-          return Result.succeed({
-            question: confirm === undefined ? null : callHost(name, () => confirm(read, caller)),
-            run: Effect.map(
-              callHost(name, () => run(read, caller)),
-              (answer) => (Predicate.isObject(answer) ? answer : { result: answer ?? null })
-            )
-          })
-        }
-      }
+/** Makes a tool of a host, whose definition has no problems. */
+const makeHostTool = (name: string, host: HostTool): Tool => {
+  const { confirm, description, input = anyObject, readOnly = false, run, scope = publicScope, title = name } = host
+  const described = { title, description, input, scope, readOnly, asks: confirm !== undefined }
+  const problemsIn = Result.getOrThrow(DataSchema.checkerOf(input))
+  return {
+    ...described,
+    prepare: (given, { client_id, expires_at, scopes, user_id }) => {
+      const problems = problemsIn(JsonText.JsonText.make(JSON.stringify(given)))
+      const invalid = InvalidInput.of(invalidArguments, problems)
+      if (invalid !== null) return Result.fail(invalid)
+      const read: ToolInput = Object(given)
+      const caller = { user_id, client_id, scopes, expires_at: isoOf(expires_at) }
+      return Result.succeed({
+        question: confirm === undefined ? null : callHost(name, () => confirm(read, caller)),
+        run: Effect.map(
+          callHost(name, () => run(read, caller)),
+          (answer) => (Predicate.isObject(answer) ? answer : { result: answer ?? null })
+        )
+      })
     }
-  )
+  }
+}
+
+/** Makes the tools of a host. Throws a `TypeError` that lists all problems. */
+export const makeHostTools = (tools: Readonly<Record<string, HostTool>>): ReadonlyMap<string, Tool> => {
+  const problems = problemsOf(tools)
+  if (problems.length > 0) throw new TypeError(`mcp: ${problems.join("; ")}`)
+  return new Map(Object.entries(tools).map(([name, tool]) => [name, makeHostTool(name, tool)]))
+}

@@ -7,7 +7,7 @@ import type { GrantId } from "@doorhook/core"
 interface Session {
   readonly grant: GrantId
   /** When it was last used, in milliseconds since the epoch. */
-  usedAt: number
+  readonly usedAt: number
 }
 
 /** Limits of sessions. */
@@ -45,8 +45,7 @@ export class Sessions {
 
   /** Whether a grant has this session. If so, the session counts as used. */
   use(id: string, grant: GrantId, now: number): boolean {
-    const session = this.#sessions.get(id)
-    if (session === undefined || session.grant !== grant || this.#isIdle(session, now)) return false
+    if (this.#sessions.get(id)?.grant !== grant) return false
     this.#sessions.delete(id)
     this.#sessions.set(id, { grant, usedAt: now })
     return true
@@ -58,12 +57,8 @@ export class Sessions {
 
   /** Removes the sessions that were not used for too long, and returns their ids. */
   takeIdle(now: number): ReadonlyArray<string> {
-    const idle = [...this.#sessions].flatMap(([id, session]) => (this.#isIdle(session, now) ? [id] : []))
+    const idle = [...this.#sessions].flatMap(([id, { usedAt }]) => (now - usedAt >= this.#limits.idle ? [id] : []))
     for (const id of idle) this.#sessions.delete(id)
     return idle
-  }
-
-  #isIdle({ usedAt }: Session, now: number): boolean {
-    return now - usedAt >= this.#limits.idle
   }
 }

@@ -22,14 +22,15 @@ interface PreparedCall {
 }
 
 export interface Tool {
-  readonly name: string
+  /** The name that people see. */
   readonly title: string
   readonly description: string
   /** The arguments, as JSON Schema. */
   readonly input: Readonly<Record<string, unknown>>
   /** The scope that a token needs to call the tool. */
   readonly scope: string
-  readonly hints: McpSchema.ToolAnnotations
+  /** Whether the tool changes nothing. */
+  readonly readOnly: boolean
   /** Whether the user is asked before each call. */
   readonly asks: boolean
   readonly prepare: (given: unknown, caller: Principal) => Result.Result<PreparedCall, InvalidInput>
@@ -42,21 +43,13 @@ export const refused = (code: string, detail: string): RequestFailure =>
 /** The title of problems with arguments. */
 export const invalidArguments = "Invalid arguments"
 
-/** The hints of tools that change nothing. */
-export const readsOnly = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false
-} as const
-
-/** Makes a tool of doorhook's own, whose arguments have a schema. */
+/** Makes a tool of doorhook's own, whose arguments have a schema. One without a question changes nothing. */
 export const makeTool = <S extends Schema.Top & { readonly DecodingServices: never }>({
   input,
   question,
   run,
   ...described
-}: Pick<Tool, "name" | "title" | "description" | "hints"> & {
+}: Pick<Tool, "title" | "description"> & {
   readonly input: S
   readonly question?: (input: S["Type"], caller: Principal) => Effect.Effect<string, KnownError>
   readonly run: (input: S["Type"], caller: Principal) => Effect.Effect<ToolAnswer, KnownError>
@@ -65,6 +58,7 @@ export const makeTool = <S extends Schema.Top & { readonly DecodingServices: nev
   return {
     ...described,
     asks: question !== undefined,
+    readOnly: question === undefined,
     scope: publicScope,
     input: Schema.toJsonSchemaDocument(input, { onExcessProperty: "error" }).schema,
     prepare: (given, caller) =>
@@ -112,12 +106,13 @@ const answered = (answer: ToolAnswer): McpSchema.CallToolResult =>
   })
 
 /** Returns the refusal for a failed call. What is not the caller's fault goes to the log. */
-export const refusalOf = (cause: Cause.Cause<KnownError>, id: string): Effect.Effect<RequestFailure> => {
-  const { refusal, why } = outcomeOf(cause)
-  return why === null
-    ? Effect.succeed(refusal)
-    : Effect.as(Effect.annotateLogs(logRefusal(why), "request_id", id), refusal)
-}
+export const refusalOf = (cause: Cause.Cause<KnownError>): Effect.Effect<RequestFailure> =>
+  Effect.gen(function* () {
+    if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
+    const { refusal, why } = outcomeOf(cause)
+    if (why !== null) yield* Effect.annotateLogs(logRefusal(why), "request_id", (yield* CurrentCall)?.id)
+    return refusal
+  })
 
 /** The argument by which the user's consent reaches a tool, from clients that can't ask. */
 const confirm = {
@@ -145,18 +140,13 @@ const call = (tool: Tool, given: unknown = {}) =>
     }
     return answered(yield* prepared.run)
   }).pipe(
-    Effect.catchCause((cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.flatMap(CurrentCall, (current) =>
-            Effect.map(refusalOf(cause, current?.id ?? ""), ({ errors, message }) => failed(errors[0].code, message))
-          )
-    )
+    Effect.catchCause((cause) => Effect.map(refusalOf(cause), ({ errors, message }) => failed(errors[0].code, message)))
   )
 
 /** Offers a tool. */
-export const register = (server: McpServer.McpServer["Service"], tool: Tool): Effect.Effect<void> => {
-  const { asks, description, hints: annotations, input, name, scope, title } = tool
+export const register = (server: McpServer.McpServer["Service"], name: string, tool: Tool): Effect.Effect<void> => {
+  const { asks, description, input, readOnly, scope, title } = tool
+  const annotations = { readOnlyHint: readOnly, destructiveHint: !readOnly, idempotentHint: readOnly }
   const withConsent = { ...input, properties: { ...Object(input["properties"]), confirm } }
   const inputSchema = Schema.decodeUnknownSync(McpSchema.ToolJson)(asks ? withConsent : input)
   const _meta = { "doorhook/scope": scope }

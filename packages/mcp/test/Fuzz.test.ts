@@ -25,7 +25,10 @@ const methods = [
   "logging/setLevel",
   "server/discover",
   "subscriptions/listen",
-  "events/list"
+  "events/list",
+  "events/poll",
+  "events/subscribe",
+  "events/unsubscribe"
 ]
 
 const tools = ["list_places", "list_events", "list_integrations", "explain_event", "resend_delivery", "wait", "nothing"]

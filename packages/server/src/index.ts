@@ -6,11 +6,13 @@ export * from "./api/ApiSettings.ts"
 export { isLoopbackHost, measureGauges } from "./health/HealthRoutes.ts"
 export * from "./health/HealthSettings.ts"
 export { StoreProbe } from "./health/HealthStatus.ts"
+export { streamHeaders } from "./api/ApiEndpoint.ts"
 export type { ApiEndpoint } from "./api/ApiEndpoint.ts"
 export { inOneLine } from "./api/FeedStreams.ts"
 export type { EndReason, StreamFormat } from "./api/FeedStreams.ts"
 export { authorizationsIn, readText } from "./http/Exchange.ts"
 export { insufficientScope, isRepeated, readBearer, repeatedAuthorization, unauthorized } from "./http/Credentials.ts"
+export { parseJson } from "./http/Documents.ts"
 export type { Exchange, ReadBody } from "./http/Exchange.ts"
 export {
   failure,

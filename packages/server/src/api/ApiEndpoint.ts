@@ -113,7 +113,7 @@ const common = { vary: "Accept", "cache-control": "no-store" } as const
  * Headers of event streams. Without `no-transform`, a host's compression would collect events; without
  * `X-Accel-Buffering`, nginx would.
  */
-const streamHeaders = {
+export const streamHeaders = {
   "content-type": MediaType.eventStream,
   vary: "Accept",
   "cache-control": "no-store, no-transform",

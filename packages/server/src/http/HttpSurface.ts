@@ -131,10 +131,11 @@ const isBelow = (path: string, prefix: string): boolean =>
  */
 const preflightHeaders = {
   "access-control-allow-headers":
-    "authorization, content-type, accept, idempotency-key, if-match, last-event-id, x-request-id",
+    "authorization, content-type, accept, idempotency-key, if-match, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-request-id",
   "access-control-max-age": "600"
 } as const
-const exposedHeaders = "etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id"
+const exposedHeaders =
+  "etag, location, mcp-protocol-version, mcp-session-id, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id"
 
 const withVary = (headers: Answer["headers"]): Answer["headers"] => ({
   ...headers,
