@@ -33,28 +33,34 @@ const uri = fc.oneof(
   fc.string()
 )
 
-/** The members that doorhook reads, each right, wrong or missing, and others. */
+/** Mostly a value that is right, so that some documents are right in all members but one. */
+const mostly = (right: fc.Arbitrary<unknown>, wrong: fc.Arbitrary<unknown> = fc.jsonValue()): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: wrong })
+
+const strangeName = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 120 }),
+  fc.constantFrom("<script>alert(1)</script>", "\u202eppA", "a\r\nb", "x".repeat(5_000))
+)
+
 const document = fc
-  .record(
-    {
-      client_id: fc.oneof({ weight: 6, arbitrary: fc.constant<unknown>(id) }, fc.jsonValue()),
-      client_name: fc.oneof(
-        { weight: 6, arbitrary: fc.string({ unit: "binary", maxLength: 120 }).map((text): unknown => text) },
-        fc.constantFrom<unknown>("<script>alert(1)</script>", "\u202eppA", "a\r\nb", "x".repeat(5_000)),
-        fc.jsonValue()
-      ),
-      redirect_uris: fc.oneof(
-        { weight: 6, arbitrary: fc.array(uri, { maxLength: 60 }).map((all): unknown => all) },
-        fc.jsonValue()
-      ),
-      token_endpoint_auth_method: fc.constantFrom<unknown>("none", "none", "private_key_jwt", null, 1),
-      client_secret: fc.jsonValue(),
-      jwks: fc.jsonValue(),
-      __proto__: fc.jsonValue()
-    },
-    { requiredKeys: ["client_id", "client_name", "redirect_uris"] }
-  )
-  .map((members) => JSON.stringify(members))
+  .record({
+    client_id: mostly(fc.constant(id)),
+    client_name: mostly(fc.constantFrom("App", "<script>alert(1)</script>"), strangeName),
+    redirect_uris: mostly(fc.array(uri, { maxLength: 60 })),
+    others: mostly(
+      fc.constantFrom({}, { token_endpoint_auth_method: "none" }),
+      fc.record(
+        {
+          token_endpoint_auth_method: fc.jsonValue(),
+          client_secret: fc.jsonValue(),
+          jwks: fc.jsonValue(),
+          ["__proto__"]: fc.jsonValue()
+        },
+        { requiredKeys: [] }
+      )
+    )
+  })
+  .map(({ others, ...members }) => JSON.stringify({ ...members, ...Object(others) }))
 
 const text = fc.oneof(
   { weight: 6, arbitrary: document },
@@ -129,7 +135,7 @@ describe("a document with random content, from a site that answers anything", ()
     await fc.assert(
       fc.asyncProperty(
         answer,
-        fc.constantFrom(own, foreign, loopback, "http://127.0.0.1:49152/cb"),
+        fc.constantFrom(foreign, foreign, own, "http://127.0.0.1:49152/cb"),
         async (answered, asked) => {
           const exit = await check(answered, asked)
           if (exit._tag === "Failure") return assert.fail(`it failed: ${JSON.stringify(exit)}`)
@@ -144,7 +150,7 @@ describe("a document with random content, from a site that answers anything", ()
           assert.strictEqual(value.request.client.id, id)
         }
       ),
-      { numRuns: Math.ceil(runs / 2) }
+      { numRuns: runs }
     )
     assert.includeMembers([...seen], ["Valid"])
     assert.isAbove(seen.size, 1)
