@@ -218,13 +218,14 @@ export const traceOf = (outcome: Outcome): Trace => {
    * Whether a delivery was cancelled under its lease. Such a delivery only waits for its attempt to be recorded, unless
    * a resend is requested.
    */
-  const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
+  const isCancelled = (id: DeliveryId, { index }: Grant, now: number): boolean => {
     const delivery = deliveries.get(id)
     if (delivery === undefined) return false
     const ended = (integrations.get(delivery.integration_id) ?? []).filter(
       (change) => change.what === "deleted" || change.integration.status === "disabled"
     )
-    const ending = Math.max(...[...ended, ...delivery.callEnds].map((entry) => entry.index))
+    const callEnded = delivery.callEnds.filter((entry) => entry.index < now)
+    const ending = Math.max(...[...ended, ...callEnded].map((entry) => entry.index))
     return ending > index && !delivery.resent.some((at) => at > ending)
   }
 
@@ -274,7 +275,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     const closing = processes.findLast(
       (before) => before.engine === engine && before.what === "closing" && before.index < index
     )
-    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isCancelled(id, holder))
+    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isCancelled(id, holder, index))
     if (closing === undefined || held.length === 0 || faults.some(({ until }) => until > closing.at)) return
     const what = `engine ${engine} shut down without returning ${held.length} deliveries, among them ${held[0]?.[0]}`
     breaches.push({ what, entries: [closing.index, index] })
@@ -340,7 +341,8 @@ export const traceOf = (outcome: Outcome): Trace => {
       case "heartbeat":
         for (const [id, holder] of holders) {
           const isUnheld = entry.worker === holder.worker && entry.holds?.includes(id) === false
-          if ((isUnheld || entry.ended.includes(holder.worker)) && isCancelled(id, holder)) holders.delete(id)
+          if ((isUnheld || entry.ended.includes(holder.worker)) && isCancelled(id, holder, entry.index))
+            holders.delete(id)
         }
         break
       case "opened":

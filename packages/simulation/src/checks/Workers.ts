@@ -305,7 +305,9 @@ const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
     const taken = claimed.deliveries.flatMap(({ id }) => trace.deliveries.get(id) ?? [])
     const isEarly = claimed.deliveries.some(({ early_due_at }) => early_due_at !== null)
     if (isEarly || taken.every(({ event }) => isUrgent(event))) return []
-    const left = calls.find(({ delivery: { enqueued, event, integration_id }, first }) => {
+    const left = calls.find(({ delivery: { callEnds, enqueued, event, integration_id }, first }) => {
+      // The end of a call cancels it, until a resend is requested.
+      if (callEnds.some(({ index }) => index < claimed.index)) return false
       if (enqueued.at >= claimed.at || claimed.index >= first.index || event.created_at > claimed.now) return false
       const own = taken.filter((other) => other.integration_id === integration_id)
       if (own.length > 0) return own.some((other) => !isUrgent(other.event))
