@@ -20,6 +20,7 @@ import { createServer, IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { DatabaseSync } from "node:sqlite"
+import { setImmediate } from "node:timers/promises"
 import { canonical } from "../../src/history/Json.ts"
 import { dataOf } from "../../src/report/Blocks.ts"
 import type { Level, Profile, Requirement } from "../../src/requirements/Requirement.ts"
@@ -76,6 +77,17 @@ export const incoming = (source: unknown): IncomingMessage => {
 
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))
+
+/**
+ * Works for some milliseconds, and then reads what has arrived in the meantime. Without the reading, a process that was
+ * stalled would not know that a sender has hung up: timers that are due run before the sockets are read.
+ */
+export const work = async (milliseconds: number): Promise<void> => {
+  await pause(milliseconds)
+  // The first turn reads the end of the connection, the second closes it.
+  await setImmediate()
+  await setImmediate()
+}
 
 /** Returns the path of the endpoint in a probe request, which may give its whole URL. */
 const scopeAsked = (given: string | null): string | null =>

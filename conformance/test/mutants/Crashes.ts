@@ -13,7 +13,8 @@ import {
   isGone,
   pause,
   plain,
-  refuses
+  refuses,
+  work
 } from "./Base.ts"
 import type { Change, WrongReceivers } from "./Base.ts"
 
@@ -40,7 +41,7 @@ const markThenAct =
   (_, { act, mark }) => ({
     keep: async (key, delivery, request) => {
       if (!mark(key)) return false
-      await pause(wait)
+      await work(wait)
       if (!isCancelled(request)) act(delivery, request)
       return true
     }
@@ -72,7 +73,7 @@ export const crashRows: WrongReceivers = {
         keep: async (key, delivery, request) => {
           if (ledger.isKnown(key)) return false
           act(delivery, request)
-          await pause(60)
+          await work(60)
           return isGone(request) || mark(key)
         }
       })
@@ -115,7 +116,7 @@ export const crashRows: WrongReceivers = {
         return {
           acknowledge: async (_, { id }, request) => {
             if (abandoned.has(id)) return plain(410, "given up before")
-            await pause(20)
+            await work(20)
             if (isGone(request)) abandoned.add(id)
             return acknowledged
           }
@@ -130,7 +131,7 @@ export const crashRows: WrongReceivers = {
           acknowledge: async (_, { id }) => {
             if (locks.has(id)) return plain(409, "in progress")
             locks.add(id)
-            await pause(20)
+            await work(20)
             return acknowledged
           },
           send: ({ body, headers, status }, request, response) => {
