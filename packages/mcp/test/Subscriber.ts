@@ -104,7 +104,7 @@ export const isSignedBy = (
 /** Whether `ada` administers building 1. `ben` administers building 2. */
 export const rights = { ada: true }
 
-const directory: HostDirectory = {
+export const directory: HostDirectory = {
   client: (id) =>
     id === client.client_id
       ? { id, name: "Acme", secret: client.client_secret, redirect_uris: [client.redirect_uri] }

@@ -87,6 +87,18 @@ describe("a subscription", () => {
     }
   })
 
+  live("is one, however many calls subscribe at once", function* () {
+    const { call, idle, news, publish, stored } = yield* start()
+    const calls = Array.from({ length: 8 }, () => call("events/subscribe", wanted()))
+    const ids = (yield* Effect.all(calls, { concurrency: "unbounded" })).map((answer) => resultOf(answer)["id"])
+    assert.strictEqual(new Set(ids).size, 1)
+    assert.strictEqual(news().length, 1)
+    assert.strictEqual((yield* stored).integrations.length, 1)
+    yield* publish()
+    yield* idle
+    assert.strictEqual(news().length, 1)
+  })
+
   live("ends with its grant: no delivery from then on, and the receiver is informed", function* () {
     const { advance, call, doorhook, idle, news, publish, refresh_token, stored, url: service } = yield* start()
     const { id } = resultOf(yield* call("events/subscribe", wanted()))

@@ -1,16 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Scope } from "@doorhook/core"
-import { BuildingId, DeliverySettings, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
+import {
+  BuildingId,
+  DeliverySettings,
+  Directory,
+  DirectoryError,
+  GrantId,
+  StoreError,
+  TenantId,
+  UserId
+} from "@doorhook/core"
 import { Deferred, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import type { AccessAnswer } from "../../src/delivery/AccessCheck.ts"
-import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
+import { AccessCheck, ValidGrants } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
 /** Makes an access check over a directory that answers each question with `right`. Lists the questions in `asked`. */
-const checkOver = Effect.fnUntraced(function* (right: Right) {
+const checkOver = Effect.fnUntraced(function* (right: Right, isValid?: (typeof ValidGrants)["Service"]) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
     asked.push(`${user} ${scope.type} ${scope.id}`)
@@ -25,7 +34,8 @@ const checkOver = Effect.fnUntraced(function* (right: Right) {
     buildings: () => Effect.succeed([]),
     tenants: () => Effect.succeed([])
   })
-  const check = yield* Effect.provide(AccessCheck.make, Layer.merge(directory, Layer.orDie(DeliverySettings.layer())))
+  const make = isValid === undefined ? AccessCheck.make : Effect.provideService(AccessCheck.make, ValidGrants, isValid)
+  const check = yield* Effect.provide(make, Layer.merge(directory, Layer.orDie(DeliverySettings.layer())))
   return { asked, check }
 })
 
@@ -37,9 +47,9 @@ const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 /**
  * Asks about a right. `atOnce` is the synchronous answer or null, and `later` collects the answers that arrive later.
  */
-const record = (check: AccessCheck, user: UserId, scope: Scope) => {
+const record = (check: AccessCheck, user: UserId, scope: Scope, grant?: GrantId) => {
   const later: Array<AccessAnswer> = []
-  return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
+  return { atOnce: check.ask(user, scope, (answer) => void later.push(answer), grant), later }
 }
 
 /** Returns the cause of a failure, and any other answer unchanged. */
@@ -334,6 +344,51 @@ describe("requests in progress", () => {
       )
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual([interrupted, later.length], [1, 0])
+    })
+  )
+})
+
+describe("a grant", () => {
+  const [live, ended, unknown] = ["live", "ended", "unknown"].map((name) => GrantId.make(name))
+  const down = new StoreError({ operation: "TokenStore.findGrant", cause: new Error("down") })
+
+  it.effect("counts in addition to the right, for each question, also where the scope was asked about before", () =>
+    Effect.gen(function* () {
+      const grants: Array<GrantId> = []
+      const { asked, check } = yield* checkOver(
+        (user) => Effect.succeed(user === ada),
+        (grant) => {
+          grants.push(grant)
+          return grant === unknown ? Effect.fail(down) : Effect.succeed(grant === live)
+        }
+      )
+      check.withinTurn(() => {
+        assert.strictEqual(record(check, ada, north).atOnce, true)
+        assert.strictEqual(record(check, ada, north, ended).atOnce, false)
+        assert.strictEqual(record(check, ada, north, live).atOnce, true)
+        assert.strictEqual(record(check, ada, north).atOnce, true)
+        assert.strictEqual(causeOf(record(check, ada, north, unknown).atOnce), down)
+        assert.strictEqual(record(check, bert, north, live).atOnce, false)
+      })
+      // Whose right is lost is not asked about.
+      assert.deepStrictEqual(grants, [ended, live, unknown])
+      assert.strictEqual(asked.length, 5)
+    })
+  )
+
+  it.effect("that is looked up later answers only those who asked about it", () =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<boolean>()
+      const { check } = yield* checkOver(
+        () => Effect.succeed(true),
+        (grant) => (grant === live ? Effect.succeed(true) : Deferred.await(answer))
+      )
+      const waiting = [record(check, ada, north, ended), record(check, ada, north, ended)]
+      assert.strictEqual(record(check, ada, north, live).atOnce, true)
+      assert.strictEqual(record(check, ada, north).atOnce, true)
+      yield* Deferred.succeed(answer, false)
+      yield* TestClock.adjust("1 millis")
+      for (const { atOnce, later } of waiting) assert.deepStrictEqual([atOnce, later], [null, [false]])
     })
   )
 })

@@ -1,5 +1,5 @@
 import type { Attempt } from "@doorhook/core"
-import { AttemptOutcome, builtInTypes, Settlements } from "@doorhook/core"
+import { AttemptOutcome, builtInTypes, GrantId, Settlements } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { makeLeased } from "../fixtures.ts"
@@ -8,6 +8,19 @@ import { attemptOf } from "./fixtures.ts"
 const context = { now: 1_000, random: 0, retryAfter: null, wasChanged: false }
 const policy = builtInTypes.access_log.retry
 const call = { event: { resource_type: "call" } } as const
+
+describe("an attempt of a subscription", () => {
+  it.each([410, 413])("that is refused with %d ends the delivery, and not the integration", (status) => {
+    const leased = makeLeased(1)
+    const grant_id = GrantId.make("grant")
+    const subscription = { id: "sub_1", name: "access_log.create", grant_id, expires_at: 9_000, cursor: "" }
+    const of = { ...leased, integration: { ...leased.integration, subscription } }
+    const settlement = Settlements.settleAttempt(of, attemptOf("bad_status", { status }), policy, context)
+    assert.include(settlement, { state: "exhausted", next_attempt_at: null, gone: false })
+    const others = Settlements.settleAttempt(of, attemptOf("bad_status", { status: 404 }), policy, context)
+    assert.strictEqual(others.state, "retrying")
+  })
+})
 
 describe("an attempt", () => {
   it("delivers if and only if it was acknowledged", () => {
