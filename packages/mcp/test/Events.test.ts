@@ -3,9 +3,10 @@
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import fc from "fast-check"
 import { live } from "../../doorhook/test/harness/Embedded.ts"
 import type { Caller } from "./Subscriber.ts"
-import { callerOf, resultOf, start, tokensOf, wanted } from "./Subscriber.ts"
+import { callerOf, resultOf, secretOf, start, tokensOf, wanted } from "./Subscriber.ts"
 
 const source = { name: "access_log.create", arguments: { building: 1 } }
 
@@ -80,6 +81,26 @@ describe("events/poll", () => {
     assert.deepStrictEqual((yield* poll(call, { cursor: begun.cursor, name: "call.create" })).ids, [99])
   })
 
+  live("returns events of one action, as subscriptions and streams do", function* () {
+    const { call, doorhook, idle, news } = yield* start({
+      resourceTypes: { parcel: { actions: ["arrive", "collect"] } }
+    })
+    const name = "parcel.collect"
+    const { cursor } = yield* poll(call, { name })
+    resultOf(yield* call("events/subscribe", wanted({ name })))
+    news()
+    for (const action of ["arrive", "collect"]) {
+      const parcel = { resource_type: "parcel", action, building_id: 1, data: { id: action.length } }
+      yield* Effect.promise(() => doorhook.publish(parcel))
+    }
+    yield* idle
+    assert.deepStrictEqual((yield* poll(call, { name, cursor })).ids, [7])
+    assert.deepStrictEqual(
+      news().map(({ body }) => JSON.parse(body).name),
+      [name]
+    )
+  })
+
   live("refuses foreign buildings, unknown events, and cursors of others", function* () {
     const { call, url } = yield* start()
     const stranger = callerOf(url, (yield* tokensOf(url, "ben")).access_token)
@@ -151,5 +172,43 @@ describe("events/subscribe with a cursor", () => {
     const done = resultOf(yield* call("events/subscribe", wanted()))
     assert.notStrictEqual(done["cursor"], begun["cursor"])
     assert.deepStrictEqual((yield* poll(call, { cursor: done["cursor"] })).ids, [])
+  })
+})
+
+describe("a call of any form", () => {
+  live("is answered with a result or a known error", function* () {
+    const { call } = yield* start({ requestsPerMinute: "unlimited" })
+    const known = [-32_602, -32_603, -32_023, -32_024, -32_025, -32_026, -32_027]
+    const anything = fc.jsonValue({ maxDepth: 2 })
+    const params = fc.oneof(
+      anything,
+      fc.record(
+        {
+          name: fc.oneof(fc.constantFrom("access_log.create", "call.create", "toString"), fc.string()),
+          arguments: fc.oneof(fc.constant({ building: 1 }), fc.record({ building: anything }), anything),
+          cursor: fc.oneof(fc.constant(null), fc.base64String(), anything),
+          maxAgeMs: fc.oneof(fc.maxSafeInteger(), anything),
+          maxEvents: fc.oneof(fc.maxSafeInteger(), anything),
+          ttlMs: fc.oneof(fc.maxSafeInteger(), anything),
+          delivery: fc.oneof(
+            fc.record({ url: fc.oneof(fc.webUrl(), anything), secret: fc.constantFrom(secretOf(1), "whsec_", 1) }),
+            anything
+          )
+        },
+        { requiredKeys: [] }
+      )
+    )
+    const method = fc.constantFrom("list", "poll", "subscribe", "unsubscribe")
+    yield* Effect.promise(() =>
+      fc.assert(
+        fc.asyncProperty(method, params, async (name, given) => {
+          const { error, result } = await Effect.runPromise(call(`events/${name}`, Object(given)))
+          if (error !== undefined) assert.include(known, error.code)
+          if (error?.code === -32_603) assert.fail(error.message)
+          assert.notStrictEqual(result === undefined, error === undefined)
+        }),
+        { numRuns: 500 }
+      )
+    )
   })
 })

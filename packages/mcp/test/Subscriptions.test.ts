@@ -88,7 +88,12 @@ describe("a subscription", () => {
   })
 
   live("is one, however many calls subscribe at once", function* () {
-    const { call, idle, news, publish, stored } = yield* start()
+    const { call, doorhook, idle, news, publish, stored } = yield* start()
+    // The receiver answers late, so that all calls have begun.
+    doorhook.reply(async ({ body }) => {
+      for (let turns = 0; turns < 500; turns++) await new Promise((resolve) => setImmediate(resolve))
+      return acceptance(body)
+    })
     const calls = Array.from({ length: 8 }, () => call("events/subscribe", wanted()))
     const ids = (yield* Effect.all(calls, { concurrency: "unbounded" })).map((answer) => resultOf(answer)["id"])
     assert.strictEqual(new Set(ids).size, 1)

@@ -25,6 +25,10 @@ const awkward = `INSERT INTO clients (id, name, redirect_uris, secrets, created_
       signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts, version, created_at, updated_at, name)
     VALUES ('building', 9, 'webhook', 'https://r.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_c2VjcmV0', '[]', '{}', 0, 0,
       1, 0, 0, 'Name "x"');
+  INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user, created_by_client,
+      signing_secret, previous_secrets, overrides, failing_noticed, failing_attempts, version, created_at, updated_at, subscription, grant_id)
+    VALUES ('building', 8, 'webhook', 'https://r.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_c2VjcmV0', '[]', '{}', 0, 0,
+      1, 0, 0, '{"id":"sub_1","name":"call.create","grant_id":"g","expires_at":1,"cursor":""}', 'g');
   INSERT INTO purged VALUES ('tenant', 91, 'B', 5, 5), ('tenant', 91, 'a', 5, 5), ('building', 91, 'call', 9, 9), ('building', 910, 'call', 9, 9);
   DELETE FROM integrations WHERE scope_id = 9;`
 

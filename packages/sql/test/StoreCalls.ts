@@ -22,6 +22,7 @@ import {
   DeliveryStore,
   IdempotencyStore,
   IntegrationId,
+  GrantId,
   IntegrationStore,
   JsonText,
   statusFilters,
@@ -37,6 +38,14 @@ const { attempt, building, newEvent, newIntegration, start, tenant } = StoreFixt
 /** Time after which a failing integration is disabled, in milliseconds. */
 const disableAfter = 30
 
+const subscriptionOf = (grant: string) => ({
+  id: "sub_1",
+  name: "call.create",
+  grant_id: GrantId.make(grant),
+  expires_at: start,
+  cursor: "cursor"
+})
+
 /** An index into a list of any length, used modulo that length. */
 const place = fc.nat(1_000)
 const scopeAt = (index: number): Scope => [building(1), building(2), tenant(1), tenant(2)][index] ?? building(1)
@@ -48,7 +57,18 @@ const initial = fc.constantFrom("pending", "delivering", "skipped")
 const ending = fc.constantFrom("delivered", "exhausted", "expired", "cancelled", "retrying")
 
 const call = fc.oneof(
-  fc.record({ op: fc.constant("create"), scope: fc.nat(3), enabled: fc.boolean() }),
+  fc.record({
+    op: fc.constant("create"),
+    scope: fc.nat(3),
+    enabled: fc.boolean(),
+    grant: fc.option(fc.constantFrom("g", "h"), { nil: undefined })
+  }),
+  fc.record({
+    op: fc.constant("subscriptions"),
+    grant: fc.constantFrom("", "g", "h"),
+    integration: place,
+    limit: fc.integer({ min: 1, max: 3 })
+  }),
   fc.record({
     op: fc.constant("update"),
     integration: place,
@@ -197,9 +217,16 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       case "create": {
         const scope = [building(1), building(2), tenant(1), tenant(2)][call.scope]
         const fields = call.enabled ? {} : ({ status: "disabled", disabled_reason: "manual" } as const)
-        const created = yield* integrationStore.create(newIntegration({ ...(scope && { scope }), ...fields }))
+        const subscription = call.grant === undefined ? {} : { subscription: subscriptionOf(call.grant) }
+        const created = yield* integrationStore.create(
+          newIntegration({ ...(scope && { scope }), ...fields, ...subscription })
+        )
         integrations.push(created.id)
         return created
+      }
+      case "subscriptions": {
+        const grant_id = call.grant === "" ? call.grant : GrantId.make(call.grant)
+        return yield* integrationStore.subscriptions({ grant_id, id: integrationAt(call.integration) }, call.limit)
       }
       case "update": {
         const found = yield* integrationStore.find(integrationAt(call.integration))

@@ -1,4 +1,12 @@
-import { EventId, GrantId, hasExpired, JsonText, lifetimeFor, occurrenceOf, subscriptionLifetimes } from "@doorhook/core"
+import {
+  EventId,
+  GrantId,
+  hasExpired,
+  JsonText,
+  lifetimeFor,
+  occurrenceOf,
+  subscriptionLifetimes
+} from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { makeLeased } from "../fixtures.ts"
