@@ -33,6 +33,9 @@ import { CurrentCall, mayCall, register } from "./Tools.ts"
 /** Largest request, in bytes. */
 const mostBytes = 256 * 1024
 
+/** Largest request that begins a session, in bytes. The session keeps most of it. */
+const mostInitial = 16 * 1024
+
 /** Calls of one grant that are at work at the same time, in this process. */
 const callsPerGrant = 10
 
@@ -57,6 +60,12 @@ const foreignOrigin = refusal(
   403,
   "foreign_origin",
   "Pages of this origin may not call the endpoint. The service lists those that may in browserOrigins."
+)
+
+const tooLarge = refusal(
+  413,
+  "too_large",
+  `A request that begins a session has at most ${mostInitial} bytes. Send less in clientInfo, capabilities and _meta.`
 )
 
 const member = (value: unknown, name: string): unknown => (Predicate.isReadonlyObject(value) ? value[name] : undefined)
@@ -110,7 +119,7 @@ class Endpoint {
     return (["POST", "DELETE"] as const).map((method) => ({ ...route, method, handle }))
   }
 
-  /** Ends sessions that nobody uses, again and again. */
+  /** Ends unused sessions, until it is interrupted. */
   readonly endIdle = Effect.sleep(sessionLimits.idle / 2).pipe(
     Effect.andThen(Effect.suspend(() => this.#end(this.#sessions.takeIdle(this.#parts.now())))),
     Effect.forever
@@ -126,11 +135,15 @@ class Endpoint {
       // Effect's server refuses what is not JSON.
       const message = text === null ? undefined : Option.getOrUndefined(Exit.getSuccess(parseJson(text)))
       yield* this.#checkScope(message, caller)
-      yield* this.#checkSession(x, message, caller)
+      const begins = member(message, "method") === "initialize"
+      if (begins && Buffer.byteLength(text ?? "") > mostInitial) return yield* tooLarge
+      yield* this.#checkSession(x, caller)
       const answer = events.answer(x, message, caller)
       if (answer !== null) return yield* answer
       const done = yield* this.#begin(caller.grant_id)
-      return yield* this.#ask(x, text, caller, done).pipe(Effect.onError(() => Effect.sync(done)))
+      const asked = this.#ask(x, text, caller, done).pipe(Effect.onError(() => Effect.sync(done)))
+      // A session that began must be noted, even if its client has left.
+      return yield* begins ? Effect.uninterruptible(asked) : asked
     })
   }
 
@@ -144,15 +157,10 @@ class Endpoint {
     return Effect.fail(insufficientScope(tool.scope, metadata, [...caller.scopes, tool.scope].join(" ")))
   }
 
-  #checkSession(x: Exchange, message: unknown, { grant_id }: Principal): Effect.Effect<void, KnownError> {
+  #checkSession(x: Exchange, caller: Principal): Effect.Effect<void, KnownError> {
     const id = x.header(sessionHeader)
-    if (id !== undefined) {
-      return this.#sessions.use(id, grant_id, this.#parts.now()) ? Effect.void : Effect.fail(noSession)
-    }
-    if (x.method === "DELETE") return Effect.fail(noSession)
-    return member(message, "method") === "initialize" && this.#sessions.isFull()
-      ? Effect.fail(refusal(503, "too_many_sessions", "The service has too many sessions.", { "retry-after": "60" }))
-      : Effect.void
+    const isOpen = id === undefined ? x.method === "POST" : this.#sessions.use(id, caller, this.#parts.now())
+    return isOpen ? Effect.void : Effect.fail(noSession)
   }
 
   /** Counts a call at work. The returned function ends it, and may be called more than once. */
@@ -189,7 +197,7 @@ class Endpoint {
       const given = x.header(sessionHeader)
       const began = response.headers.get(sessionHeader)
       if (given !== undefined && x.method === "DELETE") this.#sessions.delete(given)
-      if (given === undefined && began !== null) yield* this.#end(this.#sessions.add(began, caller.grant_id, now()))
+      if (began !== null) yield* this.#end(this.#sessions.add(began, caller, now()))
       const { body, status } = response
       const known = Object.fromEntries([...response.headers].filter(([name]) => kept.has(name)))
       const headers = { ...known, "cache-control": "no-store" }

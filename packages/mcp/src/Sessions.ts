@@ -2,10 +2,12 @@
  * The open sessions of protocol revisions that have them. Each belongs to one grant: a session id without a token of that
  * grant opens nothing.
  */
-import type { GrantId } from "@doorhook/core"
+import type { Principal } from "@doorhook/core"
+
+type Owner = Pick<Principal, "grant_id" | "user_id">
 
 interface Session {
-  readonly grant: GrantId
+  readonly owner: Owner
   /** When it was last used, in milliseconds since the epoch. */
   readonly usedAt: number
 }
@@ -14,7 +16,7 @@ interface Session {
 export interface SessionLimits {
   /** Sessions of one grant. One more ends the one that was not used for longest. */
   readonly perGrant: number
-  /** Sessions of this process. */
+  /** Sessions of this process. One more ends one of the user who has the most. */
   readonly all: number
   /** Time after which an unused session ends, in milliseconds. */
   readonly idle: number
@@ -29,25 +31,23 @@ export class Sessions {
     this.#limits = limits
   }
 
-  /** Whether no more sessions may begin. */
-  isFull(): boolean {
-    return this.#sessions.size >= this.#limits.all
-  }
-
-  /** Adds a session. Returns the ids of sessions that end because the grant has too many. */
-  add(id: string, grant: GrantId, now: number): ReadonlyArray<string> {
-    const own = [...this.#sessions].flatMap(([other, session]) => (session.grant === grant ? [other] : []))
-    const ended = own.slice(0, Math.max(0, own.length + 1 - this.#limits.perGrant))
-    for (const other of ended) this.#sessions.delete(other)
-    this.#sessions.set(id, { grant, usedAt: now })
-    return ended
+  /** Adds a session. Returns the ids of those that end because there are too many. */
+  add(id: string, owner: Owner, now: number): ReadonlyArray<string> {
+    const open = [...this.#sessions]
+    const own = open.filter(([, other]) => other.owner.grant_id === owner.grant_id)
+    const byUser = [...Map.groupBy(open, ([, other]) => other.owner.user_id).values()]
+    const most = byUser.reduce((a, b) => (b.length > a.length ? b : a), [])
+    const [ended] = own.length >= this.#limits.perGrant ? own : open.length >= this.#limits.all ? most : []
+    if (ended !== undefined) this.#sessions.delete(ended[0])
+    this.#sessions.set(id, { owner, usedAt: now })
+    return ended === undefined ? [] : [ended[0]]
   }
 
   /** Whether a grant has this session. If so, the session counts as used. */
-  use(id: string, grant: GrantId, now: number): boolean {
-    if (this.#sessions.get(id)?.grant !== grant) return false
+  use(id: string, owner: Owner, now: number): boolean {
+    if (this.#sessions.get(id)?.owner.grant_id !== owner.grant_id) return false
     this.#sessions.delete(id)
-    this.#sessions.set(id, { grant, usedAt: now })
+    this.#sessions.set(id, { owner, usedAt: now })
     return true
   }
 

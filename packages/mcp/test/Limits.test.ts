@@ -3,31 +3,33 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createTestDoorhook } from "doorhook/testing"
-import { GrantId } from "@doorhook/core"
+import { GrantId, UserId } from "@doorhook/core"
 import { Effect } from "effect"
 import { live, mount } from "../../doorhook/test/harness/Embedded.ts"
 import { mcp } from "../src/index.ts"
 import { Sessions } from "../src/Sessions.ts"
 import { directory, startEndpoint, tokenFor, Wire } from "./Assistant.ts"
 
-const [mine, yours] = [GrantId.make("mine"), GrantId.make("yours")]
+const ownerOf = (user: string, grant: string) => ({ user_id: UserId.make(user), grant_id: GrantId.make(grant) })
 
 describe("sessions", () => {
-  it("are limited per grant, where the oldest ends, and in all; and end when they are not used", () => {
-    const sessions = new Sessions({ perGrant: 2, all: 3, idle: 1_000 })
-    assert.deepStrictEqual([...sessions.add("a", mine, 0), ...sessions.add("b", mine, 1)], [])
-    assert.isTrue(sessions.use("a", mine, 2))
-    assert.deepStrictEqual(sessions.add("c", mine, 3), ["b"])
-    assert.isFalse(sessions.use("b", mine, 4))
-    assert.isFalse(sessions.use("c", yours, 4))
-    assert.isFalse(sessions.isFull())
-    sessions.add("d", yours, 500)
-    assert.isTrue(sessions.isFull())
-    assert.deepStrictEqual(sessions.takeIdle(1_003), ["a", "c"])
-    assert.isTrue(sessions.use("d", yours, 1_499))
+  it("are limited per grant and in all, fairly between users, and end when they are not used", () => {
+    const sessions = new Sessions({ perGrant: 2, all: 4, idle: 1_000 })
+    const [ada, other, ben] = [ownerOf("ada", "a1"), ownerOf("ada", "a2"), ownerOf("ben", "b1")]
+    assert.deepStrictEqual([...sessions.add("a", ada, 0), ...sessions.add("b", ada, 1)], [])
+    assert.isTrue(sessions.use("a", ada, 2))
+    assert.deepStrictEqual(sessions.add("c", ada, 3), ["b"])
+    assert.isFalse(sessions.use("b", ada, 4))
+    assert.isFalse(sessions.use("c", other, 4))
+    // A user with many grants gives way to others.
+    assert.deepStrictEqual([...sessions.add("d", ben, 5), ...sessions.add("e", other, 6)], [])
+    assert.isTrue(sessions.use("a", ada, 7) && sessions.use("c", ada, 8))
+    assert.deepStrictEqual(sessions.add("f", ben, 500), ["e"])
+    assert.isTrue(sessions.use("d", ben, 501))
+    assert.deepStrictEqual(sessions.takeIdle(1_008), ["a", "c"])
     sessions.delete("d")
-    assert.isFalse(sessions.use("d", yours, 1_500))
-    assert.isFalse(sessions.isFull())
+    assert.isFalse(sessions.use("d", ben, 1_008))
+    assert.isTrue(sessions.use("f", ben, 1_008))
   })
 
   live("of one grant beyond the tenth end the first, and idle ones end", function* () {
@@ -51,6 +53,34 @@ describe("sessions", () => {
     // Its client begins another one.
     const again = new Wire(url, token)
     assert.strictEqual((yield* Effect.promise(() => again.initialize())).status, 200)
+  })
+})
+
+describe("a session", () => {
+  live("begins only by a small request outside of sessions, whose client can end it", function* () {
+    const { url } = yield* startEndpoint()
+    const wire = new Wire(url, yield* tokenFor(url, "ada"))
+    const begin = (more: object = {}, client: object = {}, headers: Readonly<Record<string, string>> = {}) =>
+      Effect.promise(() => {
+        const clientInfo = { name: "wire", version: "1", ...client }
+        const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }
+        return wire.send({ id: 0, method: "initialize", params, ...more }, headers)
+      })
+    const idOf = ({ headers }: { readonly headers: Headers }) => headers.get("mcp-session-id")
+    const large = yield* begin({}, { name: "x".repeat(16 * 1024) })
+    assert.deepStrictEqual([large.status, idOf(large)], [413, null])
+    assert.isNotNull(idOf(yield* begin({}, { name: "x".repeat(15 * 1024) })))
+    const first = yield* begin()
+    for (const headers of [{}, { "mcp-protocol-version": "2025-11-25" }, { "mcp-protocol-version": "2025-06-18" }]) {
+      wire.session = idOf(first)
+      const within = yield* begin({}, {}, headers)
+      assert.deepStrictEqual([within.status, idOf(within)], [400, null])
+    }
+    // Also a message without an id, which has no answer.
+    wire.session = null
+    wire.session = idOf(yield* begin({ id: undefined }))
+    assert.isNotNull(wire.session)
+    assert.strictEqual((yield* Effect.promise(() => wire.call("list_places"))).status, 200)
   })
 })
 
