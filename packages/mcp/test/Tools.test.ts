@@ -262,9 +262,9 @@ describe("a tool that does something", () => {
       resolve()
       return new Promise<never>(() => undefined)
     })
-    const ended = client
-      .callTool({ name: "resend_delivery", arguments: { delivery_id: delivery } })
-      .catch((error: unknown) => error)
+    // The client itself waits longer than the service does.
+    const call = { name: "resend_delivery", arguments: { delivery_id: delivery } }
+    const ended = client.callTool(call, undefined, { timeout: 600_000 }).catch((error: unknown) => error)
     yield* Effect.promise(() => isAsked)
     // Closing waits for open requests, and would wait for the user.
     yield* Effect.promise(() => doorhook.close())
