@@ -31,7 +31,7 @@ import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import { inOneLine } from "./FeedStreams.ts"
-import type { StreamFormat } from "./FeedStreams.ts"
+import type { EndReason, StreamFormat } from "./FeedStreams.ts"
 import { listDocument, readPart, readSize, sizeParameters } from "./ListPages.ts"
 import type { ListPart, PageSize } from "./ListPages.ts"
 import { collectionUrl, scopePath, scopeKinds, scopeIn, scopeUrl, targetIn } from "./ScopePaths.ts"
@@ -176,17 +176,36 @@ const readLastEventId = (feed: Feed, text = ""): Read<FeedStart | null> =>
         onSome: (cursor) => Exit.succeed({ after: cursor })
       })
 
-const formatOf = (feed: Feed): StreamFormat => ({
-  key: formatCursor(feed, { position: 0, at: 0, reported: 0 }),
-  begin: (cursor, gap) =>
-    gap === null ? ":\n\n" : `id: ${formatCursor(feed, cursor)}\nevent: gap\ndata: ${JSON.stringify(gapText(gap))}\n\n`,
-  line: (cursor, item) => {
+/** A class, because each stream has its own, and closures would take more memory. */
+class FeedFormat implements StreamFormat {
+  readonly #feed: Feed
+
+  constructor(feed: Feed) {
+    this.#feed = feed
+  }
+
+  get key(): string {
+    return formatCursor(this.#feed, { position: 0, at: 0, reported: 0 })
+  }
+
+  begin(cursor: FeedCursor, gap: FeedGap | null): string {
+    if (gap === null) return this.heartbeat()
+    return `id: ${formatCursor(this.#feed, cursor)}\nevent: gap\ndata: ${JSON.stringify(gapText(gap))}\n\n`
+  }
+
+  line(cursor: FeedCursor, item: FeedEntry): string {
     const event = item.delivery === null ? "event" : "delivery"
-    return `id: ${formatCursor(feed, cursor)}\nevent: ${event}\ndata: ${inOneLine(itemText(item))}\n\n`
-  },
-  heartbeat: () => ":\n\n",
-  end: (reason) => `event: end\ndata: {"reason":"${reason}"}\n\n`
-})
+    return `id: ${formatCursor(this.#feed, cursor)}\nevent: ${event}\ndata: ${inOneLine(itemText(item))}\n\n`
+  }
+
+  heartbeat(): string {
+    return ":\n\n"
+  }
+
+  end(reason: EndReason): string {
+    return `event: end\ndata: {"reason":"${reason}"}\n\n`
+  }
+}
 
 /** Says in which parameter a cursor beyond the end was given. */
 const refuseCursor = <A, E>(read: Effect.Effect<A, E | CursorBeyondEnd>) =>
@@ -195,6 +214,9 @@ const refuseCursor = <A, E>(read: Effect.Effect<A, E | CursorBeyondEnd>) =>
     (error): error is CursorBeyondEnd => error instanceof CursorBeyondEnd,
     ({ message }) => Exit.fail(parameterFailure("after", message))
   )
+
+const wantsOf = (types: ReadonlyArray<ResourceType> | undefined) =>
+  types === undefined ? undefined : ({ resource_type }: FeedEntry["event"]) => types.includes(resource_type)
 
 export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation, streams }: ApiEndpoint) {
   const feeds = yield* Feeds
@@ -251,8 +273,15 @@ export const makeFeedRoutes = Effect.fnUntraced(function* ({ operation, streams 
           })
           yield* feeds.authorize(caller, feed)
           const { cursor, gap } = yield* refuseCursor(feeds.locate(feed, last ?? start ?? "next", types))
-          const wants = ({ resource_type }: FeedEntry["event"]) => types?.includes(resource_type) ?? true
-          return yield* streams.open({ caller, again, feed, cursor, gap, wants, format: formatOf(feed) })
+          return yield* streams.open({
+            caller,
+            again,
+            feed,
+            cursor,
+            gap,
+            wants: wantsOf(types),
+            format: new FeedFormat(feed)
+          })
         })
     })
   )

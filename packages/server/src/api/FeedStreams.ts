@@ -20,12 +20,12 @@ export type EndReason = "token_expired" | "token_revoked" | "right_lost" | "shut
 export interface StreamFormat {
   /** Streams with the same key write items alike. */
   readonly key: string
-  readonly begin: (cursor: FeedCursor, gap: FeedGap | null) => string
+  begin(cursor: FeedCursor, gap: FeedGap | null): string
   /** Writes an item. The cursor is after the item. */
-  readonly line: (cursor: FeedCursor, item: FeedEntry) => string
+  line(cursor: FeedCursor, item: FeedEntry): string
   /** Keeps a quiet connection open. */
-  readonly heartbeat: (cursor: FeedCursor) => string
-  readonly end: (reason: EndReason) => string
+  heartbeat(cursor: FeedCursor): string
+  end(reason: EndReason): string
 }
 
 /** A stream to open. */
@@ -60,9 +60,9 @@ interface Batch extends Pick<FeedPage, "cursor" | "more"> {
 /** The data of a server-sent event must be one line. Line breaks in JSON are only between its parts. */
 export const inOneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, " ")
 
-const toLine = (cursor: FeedCursor, item: FeedEntry, { line }: StreamFormat): Line => ({
+const toLine = (cursor: FeedCursor, item: FeedEntry, format: StreamFormat): Line => ({
   event: item.event,
-  text: line({ ...cursor, position: item.position, at: item.event.created_at }, item)
+  text: format.line({ ...cursor, position: item.position, at: item.event.created_at }, item)
 })
 
 /** What the streams of one feed share that belong to the same client, which decides how much of an event they get. */

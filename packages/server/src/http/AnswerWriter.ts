@@ -52,18 +52,20 @@ const isBodiless = (status: number): boolean => status === 204 || status === 304
 /** Size of the pieces in which a large body is written, in bytes. Each one shows that the client still reads. */
 const writeSize = 64 * 1_024
 
+const noBytes = new Uint8Array()
+
 const bytesOf = (piece: string | Uint8Array): Uint8Array => (typeof piece === "string" ? Buffer.from(piece) : piece)
 
 /** Returns an effect that takes the next bytes of a body; null at the end. */
 const reader = (body: string | Uint8Array | Pieces): Effect.Effect<Uint8Array | null, KnownError> => {
   const next = isPieces(body) ? body.next : Exit.succeed(null)
-  let bytes = isPieces(body) ? new Uint8Array() : bytesOf(body)
+  let bytes: Uint8Array = isPieces(body) ? noBytes : bytesOf(body)
   let at = 0
   const take = (): Uint8Array => bytes.subarray(at, (at += writeSize))
   return Effect.suspend(() => {
     if (at < bytes.length) return Exit.succeed(take())
     // Drops the previous piece while the next one is read.
-    bytes = new Uint8Array()
+    bytes = noBytes
     return Effect.map(next, (piece) => {
       if (piece === null) return null
       bytes = bytesOf(piece)

@@ -41,8 +41,9 @@ export const makeClientAddress = (
       )
     )
   }
-  return ({ header, peer }) => {
-    const forwarded = header("x-forwarded-for")
+  return (incoming) => {
+    const { peer } = incoming
+    const forwarded = incoming.header("x-forwarded-for")
     if (forwarded === undefined) return peer
     if (peer === null || !isTrusted(peer)) {
       warn(peer)

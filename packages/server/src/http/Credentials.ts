@@ -79,9 +79,9 @@ const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
  * Whether a request has several `Authorization` headers. Such requests are refused, because a proxy in front of
  * doorhook might have checked a different header.
  */
-export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authorizations" | "header">): boolean => {
-  const value = header("authorization")
-  return value !== undefined && (several.test(value) || authorizations().length > 1)
+export const isRepeated = (incoming: Pick<Incoming, "authorizations" | "header">): boolean => {
+  const value = incoming.header("authorization")
+  return value !== undefined && (several.test(value) || incoming.authorizations().length > 1)
 }
 
 /** The refusal of several `Authorization` headers (RFC 6749 section 5.2, RFC 6750 section 3.1). */

@@ -64,11 +64,11 @@ export interface Incoming {
   /** Path and query, as the client sent them. */
   readonly target: string
   readonly peer: string | null
-  readonly header: (name: string) => string | undefined
-  readonly headers: () => Readonly<Record<string, string>>
+  header(name: string): string | undefined
+  headers(): Readonly<Record<string, string>>
   /** The values of all `Authorization` headers; empty if the source joins repeated headers. */
-  readonly authorizations: () => ReadonlyArray<string>
-  readonly body: () => BodySource
+  authorizations(): ReadonlyArray<string>
+  body(): BodySource
 }
 
 /** Reads the bytes of the body. */
@@ -122,25 +122,44 @@ const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-enc
 export const originForm = (target: string): string =>
   target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?]*(?=\/)/i, "")
 
-/** Converts a `node:http` request. `read` is the request's body if the host has already read it. */
-export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming => ({
-  method: request.method ?? "GET",
-  target: originForm(request.url ?? "/"),
-  peer: request.socket.remoteAddress ?? null,
-  header: (name) => {
-    if (read !== undefined && name === "content-type") return read.type === "" ? undefined : read.type
-    return text(request.headers[name])
-  },
-  headers: () => {
+/** A `node:http` request. A class, because streams keep their requests, and closures would take more memory. */
+export class NodeRequest implements Incoming {
+  readonly method: string
+  readonly target: string
+  readonly peer: string | null
+  readonly #request: IncomingMessage
+  readonly #read: ReadBody | undefined
+
+  /** `read` is the request's body if the host has already read it. */
+  constructor(request: IncomingMessage, read?: ReadBody) {
+    this.method = request.method ?? "GET"
+    this.target = originForm(request.url ?? "/")
+    this.peer = request.socket.remoteAddress ?? null
+    this.#request = request
+    this.#read = read
+  }
+
+  header(name: string): string | undefined {
+    if (this.#read !== undefined && name === "content-type") return this.#read.type === "" ? undefined : this.#read.type
+    return text(this.#request.headers[name])
+  }
+
+  headers(): Readonly<Record<string, string>> {
     const all: Record<string, string> = {}
-    for (const [name, value] of Object.entries(request.headers)) {
-      if (read === undefined || !bodyHeaders.has(name)) all[name] = text(value) ?? ""
+    for (const [name, value] of Object.entries(this.#request.headers)) {
+      if (this.#read === undefined || !bodyHeaders.has(name)) all[name] = text(value) ?? ""
     }
     return all
-  },
-  authorizations: () => authorizationsIn(request.rawHeaders),
-  body: () => (read === undefined ? nodeBody(request) : readBody(read.content))
-})
+  }
+
+  authorizations(): ReadonlyArray<string> {
+    return authorizationsIn(this.#request.rawHeaders)
+  }
+
+  body(): BodySource {
+    return this.#read === undefined ? nodeBody(this.#request) : readBody(this.#read.content)
+  }
+}
 
 /** Makes a source for a body that is already in memory. */
 const readBody = (content: Uint8Array): BodySource => ({

@@ -19,7 +19,7 @@ import { makeBodyReader } from "./BodyReader.ts"
 import { makeClientAddress } from "./ClientAddress.ts"
 import { isRepeated, repeatedAuthorization } from "./Credentials.ts"
 import type { BodyExit, Exchange, Incoming, ReadBody } from "./Exchange.ts"
-import { fromNode, fromWeb } from "./Exchange.ts"
+import { fromWeb, NodeRequest } from "./Exchange.ts"
 import type { KnownError, RequestFailure } from "./Failures.ts"
 import {
   failureBody,
@@ -171,7 +171,9 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   return {
     handle: (request, response, body) => {
       const begin = (): void => {
-        const cancel = requests.respond(fromNode(request, body), (given) => writer.send(request, response, given))
+        const cancel = requests.respond(new NodeRequest(request, body), (given) =>
+          writer.send(request, response, given)
+        )
         if (cancel !== null) response.once("close", cancel)
       }
       if (isFirst(request, response)) begin()
