@@ -22,7 +22,10 @@ export interface SentRequest {
   readonly headers: Readonly<Record<string, string>>
   /** The body as sent, for example to verify its signature. */
   readonly body: string
-  /** The `event` in the body: `resource_type`, `action` and `data`. */
+  /**
+   * The event in the body: `resource_type`, `action` and `data`, also to a subscription of an MCP client. The
+   * names are empty in messages to subscriptions that carry no event.
+   */
   readonly event: { readonly resource_type: string; readonly action: string; readonly data: unknown }
   /** The event's id, the same for every attempt. */
   readonly webhookId: string
@@ -136,11 +139,17 @@ class MovableClock implements Clock.Clock {
   }
 }
 
+/** Returns the event of a body. That of a subscription has a name like `call.create` and its data. */
+const eventIn = ({ data, event, name }: { event?: SentRequest["event"]; name?: string; data?: unknown }) => {
+  const [resource_type = "", action = ""] = name?.split(".") ?? []
+  return event ?? { resource_type, action, data }
+}
+
 const requestOf = ({ at, body, headers, url }: MemoryTransport.Post): SentRequest => ({
   url,
   headers,
   body,
-  event: JSON.parse(body).event,
+  event: eventIn(JSON.parse(body)),
   webhookId: headers[Signature.headerNames.id] ?? "",
   attempt: Number(headers[Signature.headerNames.attempt]),
   at: new Date(at)

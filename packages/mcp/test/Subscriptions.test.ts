@@ -35,6 +35,8 @@ describe("a subscription", () => {
       assert.isTrue(yield* isSignedBy(secretOf(1), each, doorhook.now().getTime()))
       assert.strictEqual(each.url, url)
     }
+    assert.deepStrictEqual(request.event, { resource_type: "access_log", action: "create", data: { id: 1 } })
+    assert.strictEqual(challenge.event.resource_type, "")
     const body = JSON.parse(request.body)
     assert.deepStrictEqual(Object.keys(body), ["eventId", "name", "timestamp", "data", "cursor"])
     assert.deepStrictEqual([body.eventId, body.name, body.data], [request.webhookId, "access_log.create", { id: 1 }])
