@@ -174,7 +174,17 @@ await describeOnPostgres("a site that grows", (server) => {
       const created = yield* runDoorhook(["migrate", "--first-id", "1000000000000", "--database", second])
       assert.strictEqual(created.code, 0, created.stderr)
       const other = yield* startService(["--database", second, ...shared], { DOORHOOK_AUTHORIZATION_DATABASE: first })
-      const parting = yield* runDoorhook(["move", "--buildings", "2", "--from", first, "--to", second])
+      const parting = yield* runDoorhook([
+        "move",
+        "--buildings",
+        "2",
+        "--tenants",
+        "none",
+        "--from",
+        first,
+        "--to",
+        second
+      ])
       assert.strictEqual(parting.code, 0, parting.stderr)
       const misdirected = yield* Effect.promise(() => callApi(cell.url, token, "GET", "/v4/buildings/2/integrations"))
       assert.strictEqual(misdirected.status, 421)

@@ -3,14 +3,18 @@
  */
 import { assert } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { startDoorhook } from "@doorhook/testkit/Doorhook"
+import type { Doorhook } from "doorhook"
+import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
+import { describeOnPgbouncer } from "@doorhook/testkit/postgres/Pgbouncer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { Effect, Fiber, Schema, Scope } from "effect"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
 import { client, codeOf, directory, event, live, mount, tokensFrom } from "./harness/Embedded.ts"
+import { eventually } from "./harness/Eventually.ts"
 import { requestTokens } from "./harness/CodeGrant.ts"
 import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
@@ -52,7 +56,85 @@ const readFeed = Effect.fnUntraced(function* (url: string, token: string, integr
   }
 })
 
+/**
+ * Moves everything from a PostgreSQL database while a process publishes there, and then its building to a third one.
+ * Nothing that was accepted is lost.
+ */
+const moveLive = Effect.fnUntraced(function* (server: TestServer, parameters: string) {
+  const [first, second, third] = yield* Effect.all(
+    [1, 2, 3].map(() => Effect.map(newDatabase(server), (name) => `${server.url(name)}${parameters}`))
+  )
+  assert.isDefined(third)
+  const receiver = yield* startReceiver((_, nth) => (nth % 4 === 0 ? 503 : 200))
+  const accepted: Array<string> = []
+  /** Publishes until the database refuses it. */
+  const publishTo = (doorhook: Doorhook) =>
+    Effect.forkChild(
+      Effect.exit(
+        Effect.forever(
+          Effect.tryPromise(async () => {
+            accepted.push((await doorhook.publish(event)).id)
+            await receiver.until(({ length }) => length >= accepted.length)
+          })
+        )
+      )
+    )
+  const atLeast = (count: number) => Effect.promise(() => receiver.until(({ length }) => length >= count))
+  const started = yield* open(first ?? "")
+  const { url } = yield* mount(started)
+  const { access_token } = yield* tokensFrom(url)
+  const { id } = yield* Effect.promise(() => createIntegration(url, access_token, receiver.url))
+  const publishing = yield* publishTo(started)
+  yield* atLeast(20)
+  const whole = yield* runDoorhook(["move", "--from", first ?? "", "--to", second ?? ""])
+  assert.strictEqual(whole.code, 0, whole.stderr)
+  yield* Fiber.await(publishing)
+
+  const before = accepted.length
+  const continued = yield* open(second ?? "")
+  const again = yield* publishTo(continued)
+  yield* eventually(
+    "more is accepted",
+    Effect.sync(() => accepted.length),
+    (count) => count >= before + 20
+  )
+  const numbered = yield* runDoorhook(["migrate", "--first-id", "1000000000000", "--database", third])
+  assert.strictEqual(numbered.code, 0, numbered.stderr)
+  const parting = yield* runDoorhook(["move", "--buildings", "1", "--from", second ?? "", "--to", third])
+  assert.strictEqual(parting.code, 0, parting.stderr)
+  yield* Fiber.await(again)
+  const refused = yield* codeOf(continued.publish(event))
+  assert.match(refused.message, /building 1 was moved to .*, which serves it now/)
+
+  const last = yield* open(third)
+  yield* Effect.promise(async () => accepted.push((await last.publish(event)).id))
+  const { url: lastUrl } = yield* mount(last)
+  assert.deepStrictEqual((yield* readFeed(lastUrl, access_token, id, null)).ids, accepted)
+  yield* Effect.promise(() => last.idle({ retries: true }))
+  const arrived = new Set(receiver.received.map(({ headers }) => String(headers["webhook-id"])))
+  assert.deepStrictEqual([...arrived].toSorted(), accepted.toSorted())
+})
+
+await describeOnPgbouncer("doorhook move through pgbouncer", "transaction", (server) => {
+  live(
+    "loses nothing from a database in use, nor when its building moves on",
+    function* () {
+      yield* moveLive(server, "")
+    },
+    300_000
+  )
+})
+
 await describeOnPostgres("doorhook move", (server) => {
+  for (const parameters of ["", "?notify=off&locks=rows&claim=update"])
+    live(
+      `loses nothing from a PostgreSQL database in use${parameters}, nor when its building moves on`,
+      function* () {
+        yield* moveLive(server, parameters)
+      },
+      300_000
+    )
+
   live(
     "loses no event that was accepted while it copies, and keeps tokens, cursors, secrets and webhook-ids",
     function* () {

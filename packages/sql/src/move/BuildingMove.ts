@@ -33,11 +33,11 @@ export interface BuildingSide extends MoveSide {
   readonly whileLeaving: <A>(work: Done<A>) => Done<A>
   /** Keeps processes from changing or sending anything of the share. */
   readonly fence: Done
-  /** Runs work in one transaction, which is durable. */
+  /** Runs work in one transaction, which is durable. The work may be repeated. */
   readonly atomically: <A>(work: Done<A>) => Done<A>
   /** Adds the rows that are missing. Fails if another row has the key of one. */
   readonly merge: (table: MovedTable, rows: string) => Done
-  /** Adjusts what follows from the database's moves, and wakes processes. */
+  /** Adjusts a target to its moves, and wakes its processes. */
   readonly follow: (moves: ReadonlyArray<BuildingMoves.BuildingMove>) => Done
 }
 
@@ -52,6 +52,7 @@ export class BuildingMove {
   readonly #target: BuildingSide
   readonly #buildings: ReadonlyArray<BuildingMoves.Range>
   readonly #tenants: ReadonlyArray<BuildingMoves.Range> | null
+  readonly #report: (progress: Progress) => Effect.Effect<void>
   readonly #tables: TableCopy
 
   constructor(
@@ -68,6 +69,7 @@ export class BuildingMove {
     this.#target = target
     this.#buildings = given.buildings
     this.#tenants = given.tenants
+    this.#report = report
     this.#tables = new TableCopy(source, target, report)
   }
 
@@ -232,8 +234,9 @@ export class BuildingMove {
       return yield* target.atomically(
         Effect.gen({ self: this }, function* () {
           yield* this.#checkNumbers()
-          // A transaction has one connection.
-          const arrived = yield* Effect.forEach(arrivingTables, (table) => this.#tables.copy(table, "stopped", 1))
+          // The transaction has one connection, and may be repeated.
+          const tables = new TableCopy(this.#source, target, this.#report)
+          const arrived = yield* Effect.forEach(arrivingTables, (table) => tables.copy(table, "stopped", 1))
           const isShared = (yield* this.#agreed(target))["authorizationDatabase"] !== undefined
           const shared = yield* Effect.forEach(isShared ? keysOnly : sharedTables, (table) => this.#merge(table))
           yield* this.#note(target, { ...move, isDone: true })
@@ -277,12 +280,7 @@ export class BuildingMove {
     // Each table's rows are found by rows of the next ones.
     return Effect.gen(function* () {
       yield* deleteAll(attempts)
-      yield* source.atomically(
-        Effect.andThen(
-          alive,
-          Effect.flatMap(movesOf(source), (moves) => source.follow(moves))
-        )
-      )
+      yield* source.atomically(alive)
       yield* deleteAll(deliveries)
       yield* deleteAll(events)
     })

@@ -305,6 +305,9 @@ const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> =
   return [
     `CREATE OR REPLACE FUNCTION hold_still() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
+        IF current_setting('doorhook.is_move', true) = 'on' THEN
+          RETURN coalesce(NEW, OLD);
+        END IF;
         IF TG_TABLE_NAME = 'queue' THEN
           RAISE EXCEPTION 'The building is being moved to another database (doorhook move --buildings).'
             USING ERRCODE = 'object_not_in_prerequisite_state';
@@ -368,7 +371,11 @@ const integrationsTable = movedTables[6]
 const { byName, put } = settingStatements(postgres)
 
 /** SQLSTATE of a lock that was not free in time, and of a deadlock. */
-const busy = new Set(["55P03", "40P01"])
+const deadlock = "40P01"
+const busy = new Set(["55P03", deadlock])
+
+/** How often locks are taken again after a deadlock. */
+const deadlockRetries = 20
 
 class PostgresMoveSide implements BuildingSide {
   readonly name: string
@@ -423,8 +430,6 @@ class PostgresMoveSide implements BuildingSide {
     return this.#run(
       this.#sql.withTransaction(
         Effect.gen({ self: this }, function* () {
-          // The integrations leave last.
-          if (table.name === "integrations" && share?.copyBelow === null) yield* this.#each(letGo)
           if (!isEmpty) yield* this.#each([...count(-1), ...(isEvents ? unlist(events) : []), ...deletes], bounds)
           if (rows === "[]") return
           yield* this.#each(insertsOf(table), [rows])
@@ -538,31 +543,33 @@ class PostgresMoveSide implements BuildingSide {
   readonly noticed = Effect.sleep(noticeTime)
 
   whileLeaving<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
-    return work
+    // Outside of a transaction, each statement holds only one lock.
+    return Effect.tap(work, () => this.#run(this.#each(letGo)))
   }
 
   get fence(): Effect.Effect<void, DatabaseUnusable> {
     const share = this.#share
     if (share === null) return Effect.void
-    const lock = this.#sql.unsafe(
-      "LOCK TABLE integrations, events, queue, deliveries, endings IN SHARE ROW EXCLUSIVE MODE"
-    )
-    return this.#run(
-      this.#sql.withTransaction(
-        Effect.gen({ self: this }, function* () {
-          yield* Effect.mapError(lock, (error) => (busy.has(sqlStateOf(error)) ? this.#inUse(error) : error))
-          yield* this.#each([wholeTables, "SELECT set_config('synchronous_commit', 'on', true)"])
-          const moves = BuildingMoves.decodeMoves((yield* this.mark(BuildingMoves.movesName)) ?? null) ?? []
-          const integrations = yield* this.integrations
-          yield* this.#each([...takeAway(share), ...holdStill(integrations), ...keepLeft(moves)])
-        })
-      )
-    )
+    const work = Effect.gen({ self: this }, function* () {
+      yield* this.#lock(["integrations", "events", "queue", "deliveries", "endings"])
+      yield* this.#each([wholeTables])
+      const moves = BuildingMoves.decodeMoves(yield* this.mark(BuildingMoves.movesName)) ?? []
+      const integrations = yield* this.integrations
+      yield* this.#each([...takeAway(share), ...holdStill(integrations), ...keepLeft(moves)])
+    })
+    return this.atomically(this.#run(work))
   }
 
   atomically<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
-    const durable = this.#sql.unsafe("SELECT set_config('synchronous_commit', 'on', true)")
-    return this.#run(this.#sql.withTransaction(Effect.andThen(durable, work)))
+    const begin = this.#sql.unsafe(
+      "SELECT set_config('synchronous_commit', 'on', true), set_config('doorhook.is_move', 'on', true)"
+    )
+    return this.#run(
+      Effect.retry(this.#sql.withTransaction(Effect.andThen(begin, work)), {
+        while: (error) => sqlStateOf(error) === deadlock,
+        times: deadlockRetries
+      })
+    )
   }
 
   merge(table: MovedTable, rows: string): Effect.Effect<void, DatabaseUnusable> {
@@ -598,16 +605,27 @@ class PostgresMoveSide implements BuildingSide {
   }
 
   whileStopped<A>(work: Effect.Effect<A, DatabaseUnusable>, movedTo: string): Effect.Effect<A, DatabaseUnusable> {
-    const lock = this.#sql.unsafe(`LOCK TABLE ${changed.join(", ")} IN SHARE ROW EXCLUSIVE MODE`)
-    const locked = Effect.mapError(lock, (error) => (busy.has(sqlStateOf(error)) ? this.#inUse(error) : error))
     const close = Effect.andThen(this.setMark(marks.source, movedTo), this.#each(closing))
     return this.#run(
       this.#sql.withTransaction(
         Effect.andThen(
-          locked,
+          this.#lock(changed),
           Effect.tap(work, () => close)
         )
       )
+    )
+  }
+
+  /**
+   * Waits for the transactions that change tables or lock rows, and keeps others from them until the transaction ends. Processes lock
+   * tables in other orders, and the server ends one of two transactions that wait for each other. The locks are taken
+   * in a transaction inside, so that they can be taken again.
+   */
+  #lock(tables: ReadonlyArray<string>): Effect.Effect<void, SqlError.SqlError | DatabaseUnusable> {
+    return this.#sql.withTransaction(this.#sql.unsafe(`LOCK TABLE ${tables.join(", ")} IN EXCLUSIVE MODE`)).pipe(
+      Effect.retry({ while: (error) => sqlStateOf(error) === deadlock, times: deadlockRetries }),
+      Effect.mapError((error) => (busy.has(sqlStateOf(error)) ? this.#inUse(error) : error)),
+      Effect.asVoid
     )
   }
 
