@@ -3,6 +3,7 @@
  * the accepted values.
  */
 import { nameOf } from "@doorhook/core"
+import type { Detail } from "@doorhook/core"
 import { McpRoutes } from "@doorhook/server"
 import { Predicate } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
@@ -11,7 +12,7 @@ import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { DoorhookError } from "../DoorhookError.ts"
-import type { MaxDetailOf } from "./HostDetail.ts"
+import type { DetailLimits, MaxDetailOf } from "./HostDetail.ts"
 import * as HostDetail from "./HostDetail.ts"
 import type { OnNotification } from "./HostListener.ts"
 import * as HostListener from "./HostListener.ts"
@@ -30,10 +31,11 @@ export interface DoorhookOptions extends EngineConfig {
    */
   readonly onNotification?: OnNotification | undefined
   /**
-   * The most that a client may get of the data of a resource type: `full`, `redacted` or `thin`. Applies to webhooks and
-   * to everything that the client reads. `client` is null for integrations without a client. Default: `full` for all.
+   * The most that a client may get of the data of a resource type: `full`, `redacted` or `thin`, for all or by client and
+   * type, like `{ clients: { acme: "thin" }, types: { access_log: "redacted" } }`, or a function of both. Applies to
+   * webhooks and to everything that the client reads. Default: `full` for all.
    */
-  readonly maxDetail?: MaxDetailOf | undefined
+  readonly maxDetail?: MaxDetailOf | Detail | DetailLimits | undefined
   /** The endpoint `/mcp` for assistants, made by `mcp()` of `@doorhook/mcp`. Default: not served. */
   readonly mcp?: McpRoutes | undefined
   /**

@@ -140,10 +140,48 @@ describe("maxDetail", () => {
       assert.notInclude(receiver.received[0]?.body, "Ann")
       assert.strictEqual(lines.filter((line) => line.includes(`maxDetail: ${why}`)).length, 1, lines.join("\n"))
     }
-    const wrong = yield* codeOf(
-      Effect.runPromise(Effect.scoped(Reflect.apply(start, undefined, [{ maxDetail: "thin" }])))
+  })
+
+  live("is a value for all, or limits by client and by type, of which the least counts", function* () {
+    const limited = Effect.fnUntraced(function* (maxDetail: DoorhookOptions["maxDetail"], client?: string) {
+      const { doorhook } = yield* started({ maxDetail })
+      const { detail } = yield* Effect.promise(() =>
+        doorhook.integrations.create({
+          user: "admin",
+          building: 1,
+          url: "http://127.0.0.1:9/hook",
+          bindings,
+          ...(client !== undefined && { client })
+        })
+      )
+      return detail
+    })
+    assert.strictEqual(yield* limited("redacted"), "redacted")
+    assert.strictEqual(yield* limited({ types: { access_log: "thin" } }), "thin")
+    assert.strictEqual(yield* limited({ types: { call: "thin" } }), "full")
+    assert.strictEqual(yield* limited({ default: "thin", clients: { c1: "redacted" } }), "thin")
+    assert.strictEqual(yield* limited({ default: "thin", clients: { c1: "redacted" } }, "c1"), "redacted")
+    assert.strictEqual(yield* limited({ clients: { c1: "redacted" }, types: { access_log: "thin" } }, "c1"), "thin")
+  })
+
+  live("says what is wrong with it", function* () {
+    const refused = (maxDetail: unknown) =>
+      Effect.map(
+        codeOf(Effect.runPromise(Effect.scoped(Reflect.apply(start, undefined, [{ maxDetail }])))),
+        ({ message }) => message
+      )
+    const accepted = "full, redacted, thin, an object with default, clients and types, or a function"
+    assert.include(yield* refused("small"), `maxDetail: must be ${accepted}, not "small"`)
+    assert.include(yield* refused(["thin"]), `maxDetail: must be ${accepted}, not `)
+    assert.include(yield* refused({ client: {} }), `maxDetail.client: is unknown; maxDetail must be ${accepted}`)
+    assert.include(
+      yield* refused({ types: "thin" }),
+      'maxDetail.types: must be an object like {"access_log":"redacted"}'
     )
-    assert.include(wrong.message, 'maxDetail: must be a function or left out, not "thin"')
+    assert.include(
+      yield* refused({ clients: { c1: "tiny" } }),
+      'maxDetail.clients.c1: must be full or redacted or thin, not "tiny"'
+    )
   })
 })
 
