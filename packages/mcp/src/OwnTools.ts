@@ -63,9 +63,10 @@ const timeOf = (name: string, text: string | undefined): Effect.Effect<Record<st
 /** Returns the receiver without its query, which can have secrets. */
 const receiverOf = ({ configuration: { url } }: Integration): string => url.replace(/[?#].*$/, "")
 
-const eventText = ({ created_at, data, id: event_id, self, ...event }: EventViews.SeenEvent): string => {
+/** Writes an event, without its URL below `/v4`, which refuses the tokens of this endpoint. */
+const eventText = ({ created_at, data, id: event_id, ...event }: EventViews.SeenEvent): string => {
   const known = { event_id, ...Struct.pick(event, ["resource_type", "action", "building_id", "tenant_ids"]) }
-  const about = JSON.stringify({ ...known, created_at: isoOf(created_at), ...(self !== undefined && { self }) })
+  const about = JSON.stringify({ ...known, created_at: isoOf(created_at) })
   return `${about.slice(0, -1)},"data":${data}}`
 }
 
@@ -118,7 +119,7 @@ export class OwnTools {
     return makeTool({
       title: "Latest events",
       description:
-        "Lists the latest events of a building or tenant, latest first: who came through a door (access_log), who rang (call).",
+        "Lists the latest events of a building or tenant, latest first: who came through a door (access_log), who rang (call). If data has only an id, the service gives the client no more.",
       input: Schema.Struct({
         ...place,
         resource_type: Schema.optionalKey(Schema.Literals(types)),
@@ -184,7 +185,7 @@ export class OwnTools {
       run: ({ event_id }, caller) =>
         Effect.gen({ self: this }, function* () {
           const why = `The user's buildings and tenants have no event ${event_id}. Events are deleted after the retention time.`
-          const unseen = refused("not_found", why)
+          const unseen = this.#missing(caller, refused("not_found", why))
           const { event, integrations } = yield* deliveries.explainEvent(event_id, undefined, "owner")
           if (event === null) return yield* unseen
           const places: ReadonlyArray<Scope> = [
@@ -196,6 +197,7 @@ export class OwnTools {
             ScopeNotFound: () => unseen,
             EventNotFound: () => unseen
           })
+          yield* this.#checkServed(places.slice(0, 1))
           const own = yield* Effect.filter(integrations, ({ integration_id }) =>
             this.#find(caller, integration_id).pipe(
               Effect.as(true),
@@ -250,10 +252,14 @@ export class OwnTools {
     return Effect.gen({ self: this }, function* () {
       const id = Option.getOrNull(parseDeliveryId(text))
       if (id === null) return yield* refused("invalid", "delivery_id is like dlv_42. explain_event has the deliveries.")
-      const found = yield* this.#of.deliveries.show(id, "owner")
-      const integration = yield* Effect.catchTag(this.#find(caller, found.integration_id), "IntegrationNotFound", () =>
-        Effect.fail(new DeliveryNotFound({ id }))
+      const unseen = this.#missing(caller, new DeliveryNotFound({ id }))
+      const found = yield* Effect.catchTag(this.#of.deliveries.show(id, "owner"), "DeliveryNotFound", () => unseen)
+      const integration = yield* Effect.catchTag(
+        this.#find(caller, found.integration_id),
+        "IntegrationNotFound",
+        () => unseen
       )
+      yield* this.#checkServed([integration.scope])
       return [found, integration]
     })
   }
@@ -270,9 +276,26 @@ export class OwnTools {
         refused("invalid", "Give building_id or tenant_id, and only one of them. list_places has both.")
       )
     }
-    const move = this.#of.absence(scope)
-    if (move === null) return Effect.succeed(scope)
-    return Effect.fail(refused("served_elsewhere", BuildingMoves.absenceText(scope, move)))
+    return Effect.as(this.#checkServed([scope]), scope)
+  }
+
+  /** Fails if another database serves one of these. */
+  #checkServed(scopes: ReadonlyArray<Scope>): Effect.Effect<void, RequestFailure> {
+    for (const scope of scopes) {
+      const move = this.#of.absence(scope)
+      if (move !== null) return Effect.fail(refused("served_elsewhere", BuildingMoves.absenceText(scope, move)))
+    }
+    return Effect.void
+  }
+
+  /** Fails because something is not here. It can be in another database, if that serves a place of the user's. */
+  #missing(caller: Principal, error: KnownError): Effect.Effect<never, KnownError> {
+    return Effect.gen({ self: this }, function* () {
+      const { buildings, tenants } = this.#of.scopes
+      yield* this.#checkServed((yield* buildings(caller)).map(({ id }) => ({ type: "building", id })))
+      yield* this.#checkServed((yield* tenants(caller)).map(({ id }) => ({ type: "tenant", id })))
+      return yield* Effect.fail(error)
+    })
   }
 }
 

@@ -1,9 +1,13 @@
 /**
  * Who gets what: tokens of other audiences, other users' buildings, and grants that end while a session is open.
  */
+import { BuildingMoves, EventId } from "@doorhook/core"
+import { openDatabase } from "@doorhook/sql"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe } from "@effect/vitest"
 import { createTestDoorhook } from "doorhook/testing"
 import { Effect } from "effect"
+import { join } from "node:path"
 import { live, mount } from "../../doorhook/test/harness/Embedded.ts"
 import { eventually } from "../../doorhook/test/harness/Eventually.ts"
 import { mcp } from "../src/index.ts"
@@ -14,9 +18,9 @@ const doors = "https://api.example/doors"
 const challengeOf = (response: { readonly headers: Headers }): string => response.headers.get("www-authenticate") ?? ""
 
 /** Publishes an event in the building of each user, for which each has an integration at an address nobody answers. */
-const withEvents = Effect.fnUntraced(function* () {
+const withEvents = Effect.fnUntraced(function* (options: Parameters<typeof startEndpoint>[0] = {}) {
   // Each delivery is tried once.
-  const endpoint = yield* startEndpoint({ retry: { access_log: [] } })
+  const endpoint = yield* startEndpoint({ retry: { access_log: [] }, ...options })
   const { doorhook, url } = endpoint
   const made = (user: string, building: number) =>
     Effect.promise(async () => {
@@ -157,5 +161,39 @@ describe("a user", () => {
     const statusAt = (origin: string) => Effect.promise(async () => (await wire.request(ping, { origin })).status)
     assert.strictEqual(yield* statusAt("https://evil.example"), 403)
     assert.notStrictEqual(yield* statusAt("https://app.example"), 403)
+  })
+})
+
+describe("a building that another database serves", () => {
+  live("is refused with that database's name, and what is not found may be there", function* () {
+    const database = join(yield* temporaryFolder, "doorhook.db")
+    const { doorhook, of } = yield* withEvents({ database })
+    yield* Effect.promise(() => doorhook.close())
+    const file = openDatabase(database, {})
+    const moves = BuildingMoves.encodeMoves([
+      { id: "m", buildings: [[1, 1]], tenants: [], way: "out", isDone: true, other: "cell two" }
+    ])
+    file.prepare("INSERT INTO settings VALUES (?, ?)").run(BuildingMoves.movesName, moves)
+    file.close()
+    const { url } = yield* startEndpoint({ database })
+    const answerTo = (user: string, tool: string, args: object) =>
+      Effect.gen(function* () {
+        const wire = new Wire(url, yield* tokenFor(url, user))
+        const answer = yield* Effect.promise(() => wire.callAlone(tool, args))
+        return [codeOf(answer), JSON.stringify(answer.messages).includes("moved to cell two")]
+      })
+    const unknown = EventId.make("evt_ffffffffffffffff")
+    for (const [tool, args] of [
+      ["list_events", { building_id: 1 }],
+      ["list_integrations", { building_id: 1 }],
+      ["explain_event", { event_id: of.ada.event }],
+      ["explain_event", { event_id: unknown }],
+      ["resend_delivery", { delivery_id: of.ada.delivery, confirm: true }],
+      ["resend_delivery", { delivery_id: "dlv_4242", confirm: true }]
+    ] as const) {
+      assert.deepStrictEqual(yield* answerTo("ada", tool, args), ["served_elsewhere", true], tool)
+    }
+    assert.deepStrictEqual(yield* answerTo("ben", "explain_event", { event_id: unknown }), ["not_found", false])
+    assert.deepStrictEqual(yield* answerTo("ben", "explain_event", { event_id: of.ada.event }), ["not_found", false])
   })
 })

@@ -48,14 +48,17 @@ const accepted = (question: string) => ({
 })
 
 /** A receiver, and an integration and an event of `ada`, which the receiver has got. */
-const delivered = Effect.fnUntraced(function* (own: McpOptions = {}) {
-  const endpoint = yield* startEndpoint({ scopes }, own)
+const delivered = Effect.fnUntraced(function* (
+  own: McpOptions = {},
+  options: Parameters<typeof startEndpoint>[0] = {}
+) {
+  const endpoint = yield* startEndpoint({ scopes, ...options }, own)
   const { doorhook, url } = endpoint
   const receiver = yield* startReceiver()
   const event = yield* Effect.promise(async () => {
     const bindings = [{ resource_type: "call", actions: ["create"] }]
     await doorhook.integrations.create({ user: "ada", building: 1, url: receiver.url, bindings, name: "Bell" })
-    return doorhook.publish({ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } })
+    return doorhook.publish({ resource_type: "call", action: "create", building_id: 1, data: { id: 1, name: "Bo" } })
   })
   const list = Effect.promise(async () => (await doorhook.deliveries.list({ event_id: event.id })).deliveries)
   const [delivery] = yield* eventually("delivery", list, ([one]) => one?.state === "delivered")
@@ -120,6 +123,14 @@ describe("a tool", () => {
     const uri = "doorhook://buildings/1/events"
     const read = yield* Effect.promise(() => wire.send({ id: 2, method: "resources/read", params: { uri } }))
     assert.include(JSON.stringify(read.messages), "12345678901234567890")
+  })
+
+  live("shows only ids where the client gets no more, and no link that its token does not open", function* () {
+    const { wire } = yield* delivered({}, { maxDetail: () => "thin" })
+    const answer = yield* Effect.promise(() => wire.callAlone("list_events", { building_id: 1 }))
+    const [event] = Object(resultOf(answer)).events
+    assert.deepStrictEqual(event.data, { id: 1 })
+    assert.notInclude(JSON.stringify(answer.messages), "/v4/")
   })
 
   live(

@@ -56,17 +56,16 @@ export const eventNameOf = ({ action, resource_type }: Pick<Event, "resource_typ
   `${resource_type}.${action}`
 
 /**
- * Returns an event as subscribers get it (section "Event Occurrences"), with `data` as published or reduced. `self` is the
- * URL of the event, if `data` has only an id. `more` is added to the members.
+ * Returns an event as subscribers get it (section "Event Occurrences"), with `data` as published or reduced. `more` is
+ * added to the members. There is no URL of the event, because those below `/v4` refuse the tokens of MCP clients.
  */
 export const occurrenceOf = (
-  event: Event & { readonly self?: string },
+  event: Event,
   more: { readonly cursor?: string; readonly _meta?: Readonly<Record<string, unknown>> } = {}
 ): string => {
-  const { created_at, data, id, self } = event
+  const { created_at, data, id } = event
   const head = { eventId: id, name: eventNameOf(event), timestamp: isoOf(created_at) }
-  const tail = { ...more, ...(self !== undefined && { _meta: { ...more._meta, "doorhook/self": self } }) }
-  const rest = JSON.stringify(tail).slice(1, -1)
+  const rest = JSON.stringify(more).slice(1, -1)
   return `${JSON.stringify(head).slice(0, -1)},"data":${data}${rest === "" ? "" : `,${rest}`}}`
 }
 

@@ -45,19 +45,16 @@ describe("an occurrence", () => {
       { requiredKeys: [] }
     )
     fc.assert(
-      fc.property(fc.json(), more, fc.option(fc.webUrl(), { nil: undefined }), (data, added, self) => {
-        const event = { ...makeLeased(1).event, data: JsonText.JsonText.make(data), created_at: 1_000 }
-        const text = occurrenceOf(self === undefined ? event : { ...event, self }, added)
+      fc.property(fc.json(), more, (data, added) => {
+        const text = occurrenceOf(
+          { ...makeLeased(1).event, data: JsonText.JsonText.make(data), created_at: 1_000 },
+          added
+        )
         assert.include(text, `"data":${data}`)
         const { _meta, cursor, data: parsed, ...rest } = JSON.parse(text)
         assert.deepStrictEqual(parsed, JSON.parse(data))
         assert.strictEqual(cursor, added.cursor)
-        assert.deepStrictEqual(
-          _meta,
-          self === undefined
-            ? added._meta && JSON.parse(JSON.stringify(added._meta))
-            : JSON.parse(JSON.stringify({ ...added._meta, "doorhook/self": self }))
-        )
+        assert.deepStrictEqual(_meta, added._meta && JSON.parse(JSON.stringify(added._meta)))
         assert.deepStrictEqual(rest, {
           eventId: EventId.make("evt_0000000000000000"),
           name: "access_log.create",
