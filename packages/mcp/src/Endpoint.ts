@@ -4,7 +4,7 @@
  * Every request needs an access token that is bound to this endpoint (RFC 8707). The endpoint limits what a grant may
  * use, and keeps each session to the grant that began it.
  */
-import { FeedHub, mcpPath } from "@doorhook/core"
+import { mcpPath } from "@doorhook/core"
 import type { GrantId, Principal } from "@doorhook/core"
 import type { Answer, ApiEndpoint, Exchange, KnownError, Pieces, Route } from "@doorhook/server"
 import {
@@ -50,11 +50,7 @@ const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25, McpProtocol
 const refusal = (status: number, code: string, detail: string, headers = {}) =>
   failure(status, { code, title: "Refused", detail }, headers)
 
-const noSession = refusal(
-  404,
-  "session_not_found",
-  "The session has ended, or belongs to another authorization. Send initialize to begin another one."
-)
+const noSession = refusal(404, "session_not_found", "There is no such session. Send initialize to begin one.")
 
 const foreignOrigin = refusal(
   403,
@@ -62,19 +58,15 @@ const foreignOrigin = refusal(
   "Pages of this origin may not call the endpoint. The service lists those that may in browserOrigins."
 )
 
-const tooLarge = refusal(
-  413,
-  "too_large",
-  `A request that begins a session has at most ${mostInitial} bytes. Send less in clientInfo, capabilities and _meta.`
-)
+const tooLarge = refusal(413, "too_large", `A request that begins a session has at most ${mostInitial} bytes.`)
 
 const member = (value: unknown, name: string): unknown => (Predicate.isReadonlyObject(value) ? value[name] : undefined)
 
 /** Headers of an answer that its client needs. */
 const kept: ReadonlySet<string> = new Set(["content-type", sessionHeader, "mcp-protocol-version"])
 
-/** Makes a body that is read as the client takes it, until the service stops. */
-const piecesOf = (stream: ReadableStream<Uint8Array>, stopped: Effect.Effect<void>, done: () => void): Pieces => {
+/** Makes a body that is read as the client takes it. */
+const piecesOf = (stream: ReadableStream<Uint8Array>, done: () => void): Pieces => {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   const close = () => {
     done()
@@ -82,9 +74,9 @@ const piecesOf = (stream: ReadableStream<Uint8Array>, stopped: Effect.Effect<voi
     void reader.cancel().catch(() => undefined)
   }
   return {
-    next: Effect.promise(() => reader.read()).pipe(
-      Effect.map(({ value = null }) => value),
-      Effect.raceFirst(Effect.as(stopped, null))
+    next: Effect.map(
+      Effect.promise(() => reader.read()),
+      ({ value = null }) => value
     ),
     live: { close, tooSlow: "" }
   }
@@ -98,8 +90,6 @@ interface Parts {
   /** Origins of web pages that may call the endpoint. */
   readonly origins: ReadonlyArray<string>
   readonly publicUrl: PublicUrl["Service"]
-  /** Succeeds once the service stops. */
-  readonly stopped: Effect.Effect<void>
   readonly tools: ReadonlyMap<string, Tool>
 }
 
@@ -184,7 +174,7 @@ class Endpoint {
 
   #ask(x: Exchange, text: string | null, caller: Principal, done: () => void): Effect.Effect<Answer, KnownError> {
     return Effect.gen({ self: this }, function* () {
-      const { api, now, stopped } = this.#parts
+      const { api, now } = this.#parts
       const {
         authorization: _token,
         "content-length": _length,
@@ -202,7 +192,7 @@ class Endpoint {
       const known = Object.fromEntries([...response.headers].filter(([name]) => kept.has(name)))
       const headers = { ...known, "cache-control": "no-store" }
       if (body !== null && response.headers.get("content-type") === "text/event-stream") {
-        return { status, headers: { ...headers, ...streamHeaders }, body: piecesOf(body, stopped, done) }
+        return { status, headers: { ...headers, ...streamHeaders }, body: piecesOf(body, done) }
       }
       const whole = yield* Effect.promise(() => response.text())
       done()
@@ -265,7 +255,6 @@ export const makeRoutes = Effect.fnUntraced(function* (
     now: () => clock.currentTimeMillisUnsafe(),
     origins: (yield* HttpSettings).browserOrigins,
     publicUrl: yield* PublicUrl,
-    stopped: (yield* FeedHub).closed,
     tools
   })
   yield* Effect.forkScoped(endpoint.endIdle)

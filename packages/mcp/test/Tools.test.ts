@@ -277,7 +277,7 @@ describe("a tool that does something", () => {
     const call = { name: "resend_delivery", arguments: { delivery_id: delivery } }
     const ended = client.callTool(call, undefined, { timeout: 600_000 }).catch((error: unknown) => error)
     yield* Effect.promise(() => isAsked)
-    // Closing waits for open requests, and would wait for the user.
+    // Closing waits for open requests, but not as long as a user may think.
     yield* Effect.promise(() => doorhook.close())
     yield* Effect.promise(() => client.close())
     assert.instanceOf(yield* Effect.promise(() => ended), Error)

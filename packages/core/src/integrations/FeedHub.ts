@@ -24,7 +24,7 @@ const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
 
 export class FeedHub extends Context.Service<
   FeedHub,
-  Pick<Hub, "listen" | "ready" | "listeners" | "isClosed" | "closed" | "close">
+  Pick<Hub, "listen" | "ready" | "listeners" | "isClosed" | "close">
 >()("@doorhook/core/integrations/FeedHub") {
   static readonly layer: Layer.Layer<FeedHub, never, DeliveryStore> = Layer.effect(
     FeedHub,
@@ -42,7 +42,6 @@ class Hub {
   #position: number | null = null
   #stop: () => void = () => undefined
   #isClosed = false
-  readonly #closing = Latch.makeUnsafe(false)
 
   private constructor(
     store: DeliveryStore["Service"],
@@ -92,14 +91,10 @@ class Hub {
   /** Whether readers must stop following feeds. */
   readonly isClosed = (): boolean => this.#isClosed
 
-  /** Succeeds once readers must stop. */
-  readonly closed: Effect.Effect<void> = Effect.suspend(() => this.#closing.await)
-
   /** Wakes all readers for the last time. */
   readonly close = (): void => {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#closing.openUnsafe()
     for (const listeners of this.#listeners.values()) for (const wake of listeners) wake()
     this.#end()
   }
