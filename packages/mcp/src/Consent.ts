@@ -49,11 +49,12 @@ const askNow = (client: McpSchema.McpServerClient["Service"], question: string):
   )
 
 /**
- * Returns the user's decision about a question. `isConfirmed` says whether the client gave consent as an argument, which
- * counts only if the client can't ask.
+ * Returns the user's decision about a question. `requestState` identifies the call: an answer to another one does not
+ * count. `isConfirmed` says whether the client gave consent as an argument, which counts only if the client can't ask.
  */
 export const consentTo = Effect.fnUntraced(function* (
   question: string,
+  requestState: string,
   isConfirmed: boolean
 ): Effect.fn.Return<Consent, never, McpSchema.McpRequestContext> {
   const context = yield* McpSchema.McpRequestContext
@@ -64,11 +65,11 @@ export const consentTo = Effect.fnUntraced(function* (
   }
   const client = yield* Effect.serviceOption(McpSchema.McpServerClient)
   if (Option.isSome(client)) return yield* askNow(client.value, question)
-  // Without a session, the client repeats the call with the answer. The question shows what the user agreed to.
+  // Without a session, the client repeats the call with the answer.
   const answer = context.inputResponses?.[inputName]
-  if (answer === undefined || context.requestState !== question) {
+  if (answer === undefined || context.requestState !== requestState) {
     const request = { method: "elicitation/create", params: formOf(question) } as const
-    return new McpSchema.InputRequired({ inputRequests: { [inputName]: request }, requestState: question })
+    return new McpSchema.InputRequired({ inputRequests: { [inputName]: request }, requestState })
   }
   return answer["action"] === "accept" ? agreed(false) : declined
 })

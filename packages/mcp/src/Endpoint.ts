@@ -4,7 +4,7 @@
  * Every request needs an access token that is bound to this endpoint (RFC 8707). The endpoint limits what a grant may
  * use, and keeps each session to the grant that began it.
  */
-import { mcpPath } from "@doorhook/core"
+import { Crypto, mcpPath } from "@doorhook/core"
 import type { GrantId, Principal } from "@doorhook/core"
 import type { Answer, ApiEndpoint, Exchange, KnownError, Pieces, Route } from "@doorhook/server"
 import {
@@ -221,12 +221,13 @@ export const makeRoutes = Effect.fnUntraced(function* (
   instructions: string,
   hostTools: ReadonlyMap<string, Tool>
 ) {
+  const crypto = yield* Crypto
   const { all: own } = yield* OwnTools.make
   const tools = new Map([...Object.entries(own), ...hostTools])
   const registrations = Layer.effectDiscard(
     McpServer.McpServer.use((server) =>
       Effect.andThen(
-        Effect.forEach(tools, ([name, tool]) => register(server, name, tool)),
+        Effect.forEach(tools, ([name, tool]) => register(server, crypto, name, tool)),
         registerResources(server, own)
       )
     )

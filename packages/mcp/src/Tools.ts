@@ -3,7 +3,7 @@
  * assistant can correct itself.
  */
 import { InvalidInput, publicScope, schemaProblems } from "@doorhook/core"
-import type { JsonText, Principal } from "@doorhook/core"
+import type { Crypto, JsonText, Principal } from "@doorhook/core"
 import { failure, logRefusal, outcomeOf } from "@doorhook/server"
 import type { KnownError, RequestFailure } from "@doorhook/server"
 import { Cause, Context, Effect, Result, Schema } from "effect"
@@ -122,7 +122,7 @@ const confirm = {
 } as const
 
 /** Carries out a call: checks the scope and the arguments, asks the user if needed, and runs the tool. */
-const call = (tool: Tool, given: unknown = {}) =>
+const call = (crypto: Crypto["Service"], name: string, tool: Tool, given: unknown = {}) =>
   Effect.gen(function* () {
     const current = yield* CurrentCall
     if (current === null || !mayCall(tool, current.caller)) {
@@ -131,7 +131,10 @@ const call = (tool: Tool, given: unknown = {}) =>
     const { confirm: isConfirmed, ...others }: Readonly<Record<string, unknown>> = Object(given)
     const prepared = yield* Effect.fromResult(tool.prepare(tool.asks ? others : given, current.caller))
     if (prepared.question === null) return answered(yield* prepared.run)
-    const consent = yield* consentTo(yield* prepared.question, isConfirmed === true)
+    const question = yield* prepared.question
+    // The question can be the same for other arguments.
+    const state = yield* crypto.sha256Text(JSON.stringify([current.caller.user_id, name, others, question]))
+    const consent = yield* consentTo(question, state, isConfirmed === true)
     if (consent._tag === "InputRequired") return consent
     if (consent._tag === "Refused") return failed(consent.code, consent.message)
     // A person's answer takes time.
@@ -144,7 +147,12 @@ const call = (tool: Tool, given: unknown = {}) =>
   )
 
 /** Offers a tool. */
-export const register = (server: McpServer.McpServer["Service"], name: string, tool: Tool): Effect.Effect<void> => {
+export const register = (
+  server: McpServer.McpServer["Service"],
+  crypto: Crypto["Service"],
+  name: string,
+  tool: Tool
+): Effect.Effect<void> => {
   const { asks, description, input, readOnly, scope, title } = tool
   const annotations = { readOnlyHint: readOnly, destructiveHint: !readOnly, idempotentHint: readOnly }
   const withConsent = { ...input, properties: { ...Object(input["properties"]), confirm } }
@@ -153,6 +161,6 @@ export const register = (server: McpServer.McpServer["Service"], name: string, t
   return server.addTool({
     tool: new McpSchema.Tool({ name, title, description, inputSchema, annotations, _meta }),
     annotations: Context.empty(),
-    handle: (given: unknown) => call(tool, given)
+    handle: (given: unknown) => call(crypto, name, tool, given)
   })
 }

@@ -7,8 +7,9 @@ import { Effect } from "effect"
 import { live } from "../../doorhook/test/harness/Embedded.ts"
 import { eventually } from "../../doorhook/test/harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import type { McpOptions } from "../src/index.ts"
+import type { HostTool, McpOptions } from "../src/index.ts"
 import { mcp, ToolError } from "../src/index.ts"
+import type { Answered } from "./Assistant.ts"
 import { codeOf, connect, directory, resultOf, startEndpoint, tokenFor, Wire } from "./Assistant.ts"
 
 const scopes = { "doors:open": "Open your doors" }
@@ -16,7 +17,7 @@ const scopes = { "doors:open": "Open your doors" }
 /** A host's tool that opens doors 1 to 5, and notes who opened which. */
 const doorTools = () => {
   const opened: Array<string> = []
-  const tools: McpOptions["tools"] = {
+  const tools: { readonly open_door: HostTool } = {
     open_door: {
       title: "Open a door",
       description: "Opens a door.",
@@ -42,9 +43,9 @@ const doorTools = () => {
 
 const canAsk = { elicitation: {} }
 
-const accepted = (question: string) => ({
+const accepted = (requestState: unknown) => ({
   inputResponses: { confirm: { action: "accept", content: {} } },
-  requestState: question
+  requestState
 })
 
 /** A receiver, and an integration and an event of `ada`, which the receiver has got. */
@@ -208,28 +209,31 @@ describe("a tool that does something", () => {
     yield* eventually("second attempt", attempts, (count) => count === 2)
   })
 
-  live(
-    "asks by its result in the revision without sessions, and takes an answer only to its own question",
-    function* () {
-      const { opened, tools } = doorTools()
-      const { wire } = yield* delivered({ tools })
-      const open = (door_id: number, more: object = {}) =>
-        Effect.promise(() => wire.callAlone("open_door", { door_id, confirm: true }, more, canAsk))
-      const first = Object((yield* open(1)).messages[0]?.["result"])
-      assert.strictEqual(first.resultType, "input_required")
-      assert.strictEqual(first.inputRequests.confirm.params.message, "Open door 1?")
-      // The user agreed to another door.
-      assert.strictEqual(
-        Object((yield* open(2, accepted("Open door 1?"))).messages[0]?.["result"]).resultType,
-        "input_required"
-      )
-      const declined = { ...accepted("Open door 1?"), inputResponses: { confirm: { action: "decline" } } }
-      assert.strictEqual(codeOf(yield* open(1, declined)), "declined")
-      assert.deepStrictEqual(opened, [])
-      assert.deepStrictEqual(resultOf(yield* open(1, accepted("Open door 1?"))), { opened: true })
-      assert.deepStrictEqual(opened, ["ada 1"])
-    }
-  )
+  live("asks by its result in the revision without sessions, and takes an answer only to its own call", function* () {
+    const { opened, tools } = doorTools()
+    const { open_door } = tools
+    // The question is the same for all doors.
+    const vague = { ...open_door, confirm: () => "Open it?" }
+    const { url, wire } = yield* delivered({ tools: { open_door: vague, open_gate: vague } })
+    const open = (door_id: number, more: object = {}, tool = "open_door", by = wire) =>
+      Effect.promise(() => by.callAlone(tool, { door_id, confirm: true }, more, canAsk))
+    const typeOf = (answer: Answered) => Object(answer.messages[0]?.["result"]).resultType
+    const first = yield* open(1)
+    const { inputRequests, requestState } = Object(first.messages[0]?.["result"])
+    assert.strictEqual(typeOf(first), "input_required")
+    assert.strictEqual(inputRequests.confirm.params.message, "Open it?")
+    // The user agreed to another door, with another tool, or is another one.
+    const ben = new Wire(url, yield* tokenFor(url, "ben", { scope: "public doors:open" }))
+    assert.strictEqual(typeOf(yield* open(2, accepted(requestState))), "input_required")
+    assert.strictEqual(typeOf(yield* open(1, accepted(requestState), "open_gate")), "input_required")
+    assert.strictEqual(typeOf(yield* open(1, accepted(requestState), "open_door", ben)), "input_required")
+    assert.strictEqual(typeOf(yield* open(1, accepted("Open it?"))), "input_required")
+    const declined = { ...accepted(requestState), inputResponses: { confirm: { action: "decline" } } }
+    assert.strictEqual(codeOf(yield* open(1, declined)), "declined")
+    assert.deepStrictEqual(opened, [])
+    assert.deepStrictEqual(resultOf(yield* open(1, accepted(requestState))), { opened: true })
+    assert.deepStrictEqual(opened, ["ada 1"])
+  })
 
   live("does nothing if the token ended while the user thought", function* () {
     const { attempts, delivery, ...endpoint } = yield* delivered()
