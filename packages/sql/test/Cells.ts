@@ -13,7 +13,7 @@ import { change, runMove } from "./MoveKills.ts"
 import { buildingMove, isUsable, move, sourceAt, targetAt } from "./MoveSides.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-type Engine = "file" | "postgres"
+export type Engine = "file" | "postgres"
 
 /** All pairs of engines. */
 export const ways: ReadonlyArray<readonly [Engine, Engine]> = [
@@ -24,7 +24,7 @@ export const ways: ReadonlyArray<readonly [Engine, Engine]> = [
 ]
 
 /** The number from which the second cell numbers its rows. */
-const firstId = 1_000_000_000_000
+export const firstId = 1_000_000_000_000
 
 /** Rows of buildings, each with two tenants, numbered from `first` on. `seed` varies states and targets. */
 const rowsOf = (
@@ -87,7 +87,7 @@ const cancellationFrom = (first: number): ReadonlyArray<string> => [
 ]
 
 /** Makes a database with buildings, numbered from `first` on. */
-const makeCell = Effect.fnUntraced(function* (
+export const makeCell = Effect.fnUntraced(function* (
   server: TestServer,
   engine: Engine,
   {
@@ -117,7 +117,7 @@ const Rows = Schema.fromJsonString(Schema.Array(Schema.Array(Schema.Unknown)))
 const compared = [...historyTables, ...arrivingTables, ...sharedTables].map(({ name }) => name)
 
 /** Reads the rows of all tables that a move of buildings reads, as text. */
-const rowsIn = Effect.fnUntraced(function* (database: string) {
+export const rowsIn = Effect.fnUntraced(function* (database: string) {
   const whole = { after: null, last: null }
   const found: Record<string, ReadonlyArray<string>> = {}
   for (const table of movedTables.filter(({ name }) => compared.includes(name))) {
@@ -261,7 +261,7 @@ export const surviveCellKills = Effect.fnUntraced(function* (
 })
 
 /** Whether a database serves a building. */
-const serves = Effect.fnUntraced(function* (database: string, building: number) {
+export const serves = Effect.fnUntraced(function* (database: string, building: number) {
   const text = yield* Effect.scoped(Effect.flatMap(sourceAt(database), (side) => side.mark(BuildingMoves.movesName)))
   const moves = BuildingMoves.decodeMoves(text)
   assert.isNotNull(moves)

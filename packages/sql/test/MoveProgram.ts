@@ -24,6 +24,7 @@ const around = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 
 const mortal = (side: BuildingSide): BuildingSide => ({
   name: side.name,
+  hold: side.hold,
   end: (...given) => around(side.end(...given)),
   read: (...given) => around(side.read(...given)),
   replace: (...given) => around(side.replace(...given)),
@@ -41,6 +42,7 @@ const mortal = (side: BuildingSide): BuildingSide => ({
   noticed: moment,
   whileLeaving: (work) => around(side.whileLeaving(around(work))),
   fence: around(Effect.suspend(() => side.fence)),
+  release: Effect.suspend(() => side.release),
   atomically: (work) => around(side.atomically(around(work))),
   merge: (...given) => around(side.merge(...given)),
   follow: (...given) => around(side.follow(...given)),

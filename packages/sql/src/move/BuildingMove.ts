@@ -33,6 +33,8 @@ export interface BuildingSide extends MoveSide {
   readonly whileLeaving: <A>(work: Done<A>) => Done<A>
   /** Keeps processes from changing or sending anything of the share. */
   readonly fence: Done
+  /** Ends the fence, so that processes can use the share again. The database's moves no longer name it. */
+  readonly release: Done
   /** Runs work in one transaction, which is durable. The work may be repeated. */
   readonly atomically: <A>(work: Done<A>) => Done<A>
   /** Adds the rows that are missing. Fails if another row has the key of one. */
@@ -77,26 +79,86 @@ export class BuildingMove {
   run(): Done<ReadonlyArray<MovedCount>> {
     const [source, target] = [this.#source, this.#target]
     return Effect.gen({ self: this }, function* () {
+      yield* source.hold
+      yield* target.hold
+      // Waits for the transaction of a killed run, whose effect would otherwise come later.
+      yield* target.atomically(Effect.void)
       const move = yield* this.#begin()
       if (move === null) return []
-      const share = { buildings: move.buildings, tenants: move.tenants, integrations: [] }
-      yield* this.#choose(share)
+      yield* this.#choose({ buildings: move.buildings, tenants: move.tenants, integrations: [] })
       if (!move.isDone && !(yield* this.#isLeaving(move.id)))
         yield* Effect.forEach(historyTables, (table) => this.#tables.copy(table, "copying"), { discard: true })
-      return yield* source.whileLeaving(
-        Effect.gen({ self: this }, function* () {
-          yield* this.#note(source, { ...move, way: "out", isDone: false, other: target.name })
-          yield* source.noticed
-          yield* source.fence
-          yield* this.#choose({ ...share, integrations: yield* source.integrations })
-          const counts = move.isDone ? [] : yield* this.#arrive(move)
-          yield* target.noticed
-          yield* this.#leave()
-          yield* this.#note(source, { ...move, way: "out", isDone: true, other: target.name })
-          return counts
-        })
-      )
+      return yield* source.whileLeaving(this.#lastStep)
+    }).pipe(Effect.scoped)
+  }
+
+  /** Makes the buildings alive in the target, and then deletes the source's rows. */
+  get #lastStep(): Done<ReadonlyArray<MovedCount>> {
+    const target = this.#target
+    return Effect.gen({ self: this }, function* () {
+      // While this move waited for a file, another one may have moved the buildings.
+      const move = yield* this.#begin()
+      if (move === null) return []
+      const counts = yield* move.isDone
+        ? Effect.as(this.#stop(move), [])
+        : Effect.onError(this.#bring(move), () => this.#takeBack(move))
+      yield* target.noticed
+      yield* this.#leave()
+      yield* this.#noteLeaving(move, true)
+      return counts
     })
+  }
+
+  /** Stops the source from serving the buildings, and makes them alive in the target. */
+  #bring(begun: BuildingMoves.BuildingMove): Done<ReadonlyArray<MovedCount>> {
+    const [source, target] = [this.#source, this.#target]
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#noteLeaving(begun, false)
+      yield* source.noticed
+      // Tenants who have got an integration or their first event since the move began.
+      const tenants = BuildingMoves.joinRanges([...begun.tenants, ...(yield* this.#findTenants())])
+      const move = { ...begun, tenants }
+      if (BuildingMoves.rangesText(tenants) !== BuildingMoves.rangesText(begun.tenants)) {
+        yield* this.#note(target, move)
+        yield* this.#noteLeaving(move, false)
+        yield* source.noticed
+      }
+      yield* this.#stop(move)
+      return yield* this.#arrive(move)
+    })
+  }
+
+  /** Keeps the source's processes from the rows of a move. */
+  #stop({ buildings, tenants }: BuildingMoves.BuildingMove): Done {
+    const share = { buildings, tenants, integrations: [] }
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#choose(share)
+      yield* this.#source.fence
+      yield* this.#choose({ ...share, integrations: yield* this.#source.integrations })
+    })
+  }
+
+  /** Lets the source serve the buildings again after a failure, unless the target serves them already. */
+  #takeBack({ id }: BuildingMoves.BuildingMove): Effect.Effect<void> {
+    const [source, target] = [this.#source, this.#target]
+    return Effect.gen({ self: this }, function* () {
+      yield* target.atomically(Effect.void)
+      if ((yield* movesOf(target)).some((move) => move.id === id && move.isDone)) return
+      const others = (yield* movesOf(source)).filter((move) => move.id !== id)
+      yield* source.setMark(BuildingMoves.movesName, BuildingMoves.encodeMoves(others))
+      yield* source.release
+      yield* source.follow(others)
+    }).pipe(
+      Effect.catchTag("DatabaseUnusable", (error) =>
+        Effect.logError(
+          `${source.name} refuses the buildings until the command is repeated, because the move could not be taken back: ${error.message}`
+        )
+      )
+    )
+  }
+
+  #noteLeaving(move: BuildingMoves.BuildingMove, isDone: boolean): Done {
+    return this.#note(this.#source, { ...move, way: "out", isDone, other: this.#target.name })
   }
 
   #choose(share: Omit<Share, "copyBelow">): Done {
@@ -129,11 +191,15 @@ export class BuildingMove {
             side.name,
             `the move of buildings ${BuildingMoves.rangesText(found.buildings)} ${found.way === "out" ? "to" : "from"} ${found.other} is not complete. Repeat that command first.`
           )
-      if (coming !== undefined) return coming
+      const elsewhere = leaving.filter(({ id }) => id !== coming?.id)
+      const absent = BuildingMoves.someAbsent(elsewhere, this.#buildings)
+      if (coming !== undefined) {
+        if (absent === null || coming.isDone) return coming
+        yield* this.#forget(coming)
+      }
       const last = leaving.at(-1)
       if (last !== undefined && isSame(last) && last.other === target.name && arriving.at(-1)?.id === last.id)
         return null
-      const absent = BuildingMoves.someAbsent(leaving, this.#buildings)
       if (absent !== null)
         return yield* refuse(source.name, `it does not serve building ${absent}, which was moved to another database.`)
       yield* this.#checkNumbers()
@@ -211,6 +277,21 @@ export class BuildingMove {
         return yield* refuse(source.name, `--tenants names tenants with events in other buildings: ${names(wrong)}.`)
       const living = found.filter(({ inside, outside }) => inside > 0 && outside === 0).map(({ tenant }) => tenant)
       return BuildingMoves.joinRanges([...given, ...BuildingMoves.rangesOf(living)])
+    })
+  }
+
+  /** Removes from the target what it has of a move that can't be completed, because the source has moved the buildings. */
+  #forget(move: BuildingMoves.BuildingMove): Done {
+    const target = this.#target
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#choose({ buildings: move.buildings, tenants: move.tenants, integrations: [] })
+      yield* Effect.forEach(
+        historyTables.toReversed(),
+        (table) => target.replace(table, { after: null, last: null }, "[]", false),
+        { discard: true }
+      )
+      const others = (yield* movesOf(target)).filter(({ id }) => id !== move.id)
+      yield* target.setMark(BuildingMoves.movesName, BuildingMoves.encodeMoves(others))
     })
   }
 

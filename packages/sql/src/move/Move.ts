@@ -11,6 +11,7 @@
  */
 import { BuildingMoves } from "@doorhook/core"
 import { Effect, Schema } from "effect"
+import type { Scope } from "effect"
 import { createHash } from "node:crypto"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Key, KeyRange, Mark, MovedTable, Numbers, Part } from "./MovedTables.ts"
@@ -20,6 +21,11 @@ import { marks, movedTables } from "./MovedTables.ts"
 export interface MoveSide {
   /** The file name or server address, without credentials. */
   readonly name: string
+  /**
+   * Keeps other moves away from the database until the scope is closed. Fails if there is one. A file is kept by who
+   * opens it: as the target from the beginning, as the source during the last step.
+   */
+  readonly hold: Effect.Effect<void, DatabaseUnusable, Scope.Scope>
   /** Returns the key at which the part after a key ends; null after the last row. */
   readonly end: (table: MovedTable, after: Key | null) => Effect.Effect<Key | null, DatabaseUnusable>
   readonly read: (table: MovedTable, range: KeyRange) => Effect.Effect<Part, DatabaseUnusable>
@@ -207,11 +213,15 @@ export class Move {
   run(): Effect.Effect<ReadonlyArray<MovedCount>, DatabaseUnusable> {
     const [source, target] = [this.#source, this.#target]
     return Effect.gen({ self: this }, function* () {
+      yield* source.hold
+      yield* target.hold
       const { id, isStopped } = yield* this.#begin()
       yield* target.begin()
       if (!isStopped)
         yield* Effect.forEach(movedTables, (table) => this.#tables.copy(table, "copying"), { discard: true })
       const last = Effect.gen({ self: this }, function* () {
+        // While this move waited for a file, another one may have moved it.
+        yield* this.#begin()
         const counts = yield* Effect.forEach(movedTables, (table) => this.#tables.copy(table, "stopped"))
         yield* target.finish(yield* source.numbers)
         // Everything is on disk before the source is marked.
@@ -221,7 +231,7 @@ export class Move {
       const counts = yield* source.whileStopped(last, encodeMark({ id, other: target.name }))
       yield* target.setMark(marks.target, null)
       return counts
-    })
+    }).pipe(Effect.scoped)
   }
 
   /** Marks an empty target, or finds the marks of an earlier run. */

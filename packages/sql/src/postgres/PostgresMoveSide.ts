@@ -39,7 +39,8 @@ const session = {
   jit: "off"
 }
 
-const connections = 6
+/** One of them holds the database. */
+const connections = 7
 
 /** Time in which all processes notice a change of the moves of buildings, which they read every second. */
 const noticeTime = "3 seconds"
@@ -73,6 +74,12 @@ const stored: Readonly<Record<string, string>> = {
 }
 
 // Rows of a share: buildings that move to or from a database with others.
+
+/** The row that a move locks, so that no other one uses the database. */
+const mover = [
+  "CREATE TABLE IF NOT EXISTS mover (id integer PRIMARY KEY)",
+  "INSERT INTO mover VALUES (1) ON CONFLICT DO NOTHING"
+]
 
 /** Holds the deliveries of buildings that leave, where no worker finds them. */
 const leaving = `CREATE TABLE IF NOT EXISTS leaving (LIKE queue INCLUDING DEFAULTS, PRIMARY KEY (id))`
@@ -324,9 +331,10 @@ const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> =
 
 const letGo = ["integrations", "queue"].map((table) => `DROP TRIGGER IF EXISTS hold_still ON ${table}`)
 
+const queued = "id, integration_id, event_id, created_at, due_at, attempts, lane, resend, early, state"
+
 /** Takes the deliveries of a share away from the workers. Their attempts in flight are repeated in the target. */
 const takeAway = (share: Share): ReadonlyArray<string> => {
-  const columns = "id, integration_id, event_id, created_at, due_at, attempts, lane, resend, early, state"
   const [isOurs, waits] = [isOfShare(share, "q"), (attempts: string) => `CASE WHEN ${attempts} THEN 1 ELSE 0 END`]
   const isNew = "q.attempts = 0 OR q.resend > 0"
   return [
@@ -335,7 +343,7 @@ const takeAway = (share: Share): ReadonlyArray<string> => {
       FROM queue AS q LEFT JOIN endings AS n ON n.integration_id = q.integration_id
       WHERE q.state = 'delivering' AND coalesce(n.last_id < q.id, TRUE) AND ${isOurs}`,
     `WITH gone AS (DELETE FROM queue AS q WHERE ${isOurs} RETURNING q.*)
-      INSERT INTO leaving (${columns}) SELECT ${columns
+      INSERT INTO leaving (${queued}) SELECT ${queued
         .replace(
           "state",
           `CASE WHEN state <> 'delivering' THEN state
@@ -371,8 +379,9 @@ const integrationsTable = movedTables[6]
 const { byName, put } = settingStatements(postgres)
 
 /** SQLSTATE of a lock that was not free in time, and of a deadlock. */
+const notFree = "55P03"
 const deadlock = "40P01"
-const busy = new Set(["55P03", deadlock])
+const busy = new Set([notFree, deadlock])
 
 /** How often locks are taken again after a deadlock. */
 const deadlockRetries = 20
@@ -388,12 +397,45 @@ class PostgresMoveSide implements BuildingSide {
   }
 
   #run<A, R>(work: Effect.Effect<A, SqlError.SqlError | DatabaseUnusable, R>): Effect.Effect<A, DatabaseUnusable, R> {
-    return Effect.catchTag(work, "SqlError", (error) => Effect.fail(explain(this.name, error)))
+    return Effect.catchTag(work, "SqlError", (error) =>
+      Effect.fail(
+        sqlStateOf(error) === "23505"
+          ? new DatabaseUnusable({
+              database: this.name,
+              why: "refused",
+              explanation: `a row of it has the number of another row of the source. Each cell must number its rows from a number of its own (doorhook migrate --first-id), also those whose buildings came from other cells. ${error.message}`,
+              cause: error
+            })
+          : explain(this.name, error)
+      )
+    )
   }
 
   /** Runs statements one after the other. */
   #each(statements: ReadonlyArray<string>, values: ReadonlyArray<unknown> = []) {
     return Effect.forEach(statements, (statement) => this.#sql.unsafe(statement, values), { discard: true })
+  }
+
+  /** Locks a row in a transaction of its own, which works with every pooler and engine, and ends with the process. */
+  get hold(): Effect.Effect<void, DatabaseUnusable, Scope.Scope> {
+    return this.#run(
+      Effect.gen({ self: this }, function* () {
+        yield* this.#each(mover)
+        const connection = yield* this.#sql.reserve
+        const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
+        yield* Effect.acquireRelease(run("BEGIN"), () => Effect.ignore(run("ROLLBACK")))
+        yield* Effect.mapError(run("SELECT 1 FROM mover FOR UPDATE NOWAIT"), (error) =>
+          sqlStateOf(error) === notFree
+            ? new DatabaseUnusable({
+                database: this.name,
+                why: "locked",
+                explanation: "another doorhook move uses it. Wait for its end.",
+                cause: error
+              })
+            : error
+        )
+      })
+    )
   }
 
   end(table: MovedTable, after: Key | null): Effect.Effect<Key | null, DatabaseUnusable> {
@@ -560,10 +602,29 @@ class PostgresMoveSide implements BuildingSide {
     return this.atomically(this.#run(work))
   }
 
+  get release(): Effect.Effect<void, DatabaseUnusable> {
+    const share = this.#share
+    if (share === null) return Effect.void
+    const work = Effect.gen({ self: this }, function* () {
+      const moves = BuildingMoves.decodeMoves(yield* this.mark(BuildingMoves.movesName)) ?? []
+      const refusals = moves.some(({ way }) => way === "out")
+        ? keepLeft(moves)
+        : ["events", "integrations"].map((table) => `DROP TRIGGER IF EXISTS refuse_${table} ON ${table}`)
+      yield* this.#each([
+        ...refusals,
+        `WITH back AS (DELETE FROM leaving AS q WHERE ${isOfShare(share, "q")} RETURNING q.*)
+          INSERT INTO queue (${queued}) SELECT ${queued} FROM back`
+      ])
+    })
+    return Effect.andThen(this.atomically(this.#run(work)), this.#run(this.#each(letGo)))
+  }
+
+  /** Also waits for a killed move's transaction, which has changed the setting. */
   atomically<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
-    const begin = this.#sql.unsafe(
-      "SELECT set_config('synchronous_commit', 'on', true), set_config('doorhook.is_move', 'on', true)"
-    )
+    const begin = this.#each([
+      "SELECT set_config('synchronous_commit', 'on', true), set_config('doorhook.is_move', 'on', true)",
+      `SELECT 1 FROM settings WHERE name = '${BuildingMoves.movesName}' FOR UPDATE`
+    ])
     return this.#run(
       Effect.retry(this.#sql.withTransaction(Effect.andThen(begin, work)), {
         while: (error) => sqlStateOf(error) === deadlock,
@@ -580,7 +641,7 @@ class PostgresMoveSide implements BuildingSide {
         const [found] = yield* this.#sql.unsafe<{ readonly key: number }>(collision(table), [rows])
         if (found !== undefined)
           return yield* this.#refuse(
-            `its access token ${found.key} is another one than that of the source. Run doorhook migrate --first-id with a number that no database has reached.`
+            `its access token ${found.key} is another one than that of the source. Repeat the command when it has expired.`
           )
       })
     )

@@ -321,8 +321,12 @@ class SqliteMoveSide implements BuildingSide {
     )
   }
 
+  readonly hold = Effect.void
+
   /** No other process uses the file. */
   readonly noticed = Effect.void
+
+  readonly release = Effect.void
 
   get fence(): Effect.Effect<void, DatabaseUnusable> {
     return Effect.void
@@ -369,7 +373,7 @@ class SqliteMoveSide implements BuildingSide {
               new DatabaseUnusable({
                 database: this.name,
                 why: "refused",
-                explanation: `its access token ${String(found["seq"])} is another one than that of the source. Try again when it has expired.`
+                explanation: `its access token ${String(found["seq"])} is another one than that of the source. Repeat the command when it has expired.`
               })
             )
     )
