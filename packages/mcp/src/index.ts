@@ -14,7 +14,7 @@ export type { HostTool, ToolCaller, ToolInput } from "./HostTools.ts"
 export interface McpOptions {
   /** Tools of the host's own, by name. Default: none. */
   readonly tools?: Readonly<Record<string, HostTool>> | undefined
-  /** Text that tells assistants what the service is for. Default: a sentence about doorhook. */
+  /** Text for assistants: what the service is for. Default: a sentence about doorhook. */
   readonly instructions?: string | undefined
 }
 

@@ -139,6 +139,34 @@ describe("events/poll", () => {
 })
 
 describe("events/subscribe with a cursor", () => {
+  live("reads at most 1,000 events of other actions before it says that some may be missed", function* () {
+    const { call, doorhook } = yield* start({ resourceTypes: { parcel: { actions: ["arrive", "collect"] } } })
+    const name = "parcel.collect"
+    const { cursor } = yield* poll(call, { name })
+    const arrive = (count: number) =>
+      Effect.promise(() =>
+        doorhook.publish(
+          Array.from({ length: count }, () => ({
+            resource_type: "parcel",
+            action: "arrive",
+            building_id: 1,
+            data: { id: 1 }
+          }))
+        )
+      )
+    const isTruncated = Effect.map(call("events/subscribe", wanted({ name, cursor })), (answer) => {
+      return resultOf(answer)["truncated"]
+    })
+    const end = call("events/unsubscribe", wanted({ name }))
+    yield* arrive(999)
+    assert.isFalse(yield* isTruncated)
+    yield* end
+    yield* arrive(2)
+    assert.isTrue(yield* isTruncated)
+    yield* end
+    assert.isTrue((yield* poll(call, { name, cursor, maxAgeMs: 0 })).truncated)
+  })
+
   live("says whether events before the subscription are missed, and polls return them", function* () {
     const { call, idle, news, publish } = yield* start()
     const { cursor } = yield* poll(call)

@@ -22,7 +22,7 @@ import { controlHeaders } from "./Subscriptions.ts"
 /** Pause between two rounds, in milliseconds. */
 const interval = 60_000
 
-/** In each how manyth round the directory is asked whether the users still have the right. */
+/** The directory is asked in one of this many rounds whether the users still have the right. */
 const rightsEvery = 10
 
 /** Number of subscriptions per read. */

@@ -146,8 +146,11 @@ export const subscriptionsPerGrant = 100
 /** Maximum number of verifications per minute, for a receiver's host and for a client of a user. */
 export const verificationsPerMinute = 30
 
-/** Number of integrations per read. */
+/** Number of integrations or events per read. */
 const pageSize = 100
+
+/** Largest number of pages of events that one call reads to find out whether events were skipped. */
+const checkedPages = 10
 
 /**
  * How much earlier than the oldest open delivery an event may have been published that is stored before it, in
@@ -259,7 +262,7 @@ export class Subscriptions extends Context.Service<
         const document = { data: { type: integrationType, attributes } }
         yield* readInput(subscriber, document, null, readAttributes)
         yield* verify(subscriber, id, request)
-        // Read before, so that an event after it is delivered or, if published meanwhile, counts as missed.
+        // Read before, so that an event after it is delivered or counts as missed.
         const { cursor } = yield* locate(subscriber, request, { cursor: null })
         const subscription: Subscription = {
           id,
@@ -383,7 +386,7 @@ const ownerOf = ({ client_id, user_id }: Subscriber): string => JSON.stringify([
 const isSuspended = ({ disabled_reason, status }: Integration): boolean =>
   status === "disabled" && disabled_reason !== "manual"
 
-/** Null if the integration was deleted meanwhile. */
+/** Null if the integration was deleted in between. */
 const missing = <A, E, R>(change: Effect.Effect<A, E | IntegrationNotFound, R>) =>
   Effect.catchTag(change, "IntegrationNotFound", () => Effect.succeed(null))
 
@@ -405,6 +408,7 @@ class Turns {
   }
 }
 
+/** Whether events after a cursor are stored. After `checkedPages` of events of other actions, the answer is yes. */
 const isAnyAfter = (
   feeds: Feeds["Service"],
   subscriber: Subscriber,
@@ -413,12 +417,14 @@ const isAnyAfter = (
   upTo = Number.POSITIVE_INFINITY
 ): Effect.Effect<boolean, StoreError> =>
   Effect.gen(function* () {
-    for (let at = cursor; ;) {
+    let at = cursor
+    for (let pages = 0; pages < checkedPages; pages++) {
       const page = yield* feeds.readAfter(subscriber, feedOf(scope), at, { limit: pageSize, types: [resource_type] })
       if (page.items.some(({ event, position }) => event.action === action && position <= upTo)) return true
       at = page.cursor
       if (!page.more || at.position >= upTo) return false
     }
+    return true
   })
 
 const makeLocate =
