@@ -310,8 +310,9 @@ const passedOver = (trace: Trace): ReadonlyArray<Violation> => {
       if (callEnds.some(({ index }) => index < claimed.index)) return false
       if (enqueued.at >= claimed.at || claimed.index >= first.index || event.created_at > claimed.now) return false
       // Disabling cancels the call, until a probe or a resend is requested.
-      const known = trace.integrations.get(integration_id)?.findLast(({ index }) => index < claimed.index)
-      if (known?.integration.status === "disabled") return false
+      const states = trace.integrations.get(integration_id)?.filter(({ index }) => index < claimed.index) ?? []
+      if (states.some(({ index, integration }) => index > enqueued.index && integration.status === "disabled"))
+        return false
       const own = taken.filter((other) => other.integration_id === integration_id)
       if (own.length > 0) return own.some((other) => !isUrgent(other.event))
       return (
