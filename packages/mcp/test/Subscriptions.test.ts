@@ -278,24 +278,52 @@ describe("a receiver", () => {
 })
 
 describe("limits", () => {
-  live("of a grant and of a building are named", function* () {
-    const { advance, call } = yield* start({ integrationsPerScope: 102, requestsPerMinute: "unlimited" })
+  live("of a grant are named", function* () {
+    const { advance, call } = yield* start({ requestsPerMinute: "unlimited" })
     const attempt = (n: number) =>
-      call("events/subscribe", wanted({ delivery: { url: `${url}${n}`, secret: secretOf(1) } }))
+      call(
+        "events/subscribe",
+        wanted({
+          arguments: { building: 101 + Math.floor(n / 20) },
+          delivery: { url: `${url}${n}`, secret: secretOf(1) }
+        })
+      )
+    const refusedAt = (n: number) => Effect.map(attempt(n), ({ error }) => [error?.code, error?.data])
     for (let n = 0; n < 100; n++) {
       if (n % 30 === 0) yield* advance("61s")
       resultOf(yield* attempt(n))
     }
-    const { error } = yield* attempt(100)
-    assert.deepStrictEqual([error?.code, error?.data], [-32_025, { limit: "subscriptions", max: 100 }])
+    assert.deepStrictEqual(yield* refusedAt(100), [-32_025, { limit: "subscriptions", max: 100 }])
     resultOf(yield* attempt(99))
   })
 
-  live("of a building count all integrations", function* () {
-    const { call } = yield* start({ integrationsPerScope: 1 })
+  live("of a building count subscriptions apart, so that these leave room for integrations", function* () {
+    const { call, doorhook } = yield* start({ integrationsPerScope: 1 })
     resultOf(yield* call("events/subscribe", wanted()))
     const { error } = yield* call("events/subscribe", wanted({ name: "call.create" }))
     assert.deepStrictEqual([error?.code, error?.data], [-32_025, { limit: "subscriptions", max: 1 }])
+    const bindings = [{ resource_type: "call", actions: ["create"] }]
+    const own = { user: "ada", building: 1, url, bindings }
+    const create = () =>
+      doorhook.integrations.create(own).then(
+        () => "created",
+        (refused: unknown) => Object(refused).code
+      )
+    assert.strictEqual(yield* Effect.promise(create), "created")
+    assert.strictEqual(yield* Effect.promise(create), "limit_reached")
+  })
+
+  live("of a client leave room for other clients", function* () {
+    const { call } = yield* start()
+    const attempt = (n: number) =>
+      call("events/subscribe", wanted({ delivery: { url: `${url}${n}`, secret: secretOf(1) } }))
+    for (let n = 0; n < 20; n++) resultOf(yield* attempt(n))
+    const { error } = yield* attempt(20)
+    assert.deepStrictEqual([error?.code, error?.data], [-32_025, { limit: "subscriptionsPerScope", max: 20 }])
+    assert.include(error?.message, "of one building or tenant")
+    resultOf(yield* attempt(19))
+    resultOf(yield* call("events/unsubscribe", wanted({ delivery: { url: `${url}7` } })))
+    resultOf(yield* attempt(20))
   })
 })
 

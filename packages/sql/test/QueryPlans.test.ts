@@ -188,6 +188,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ],
   pageOfScope: [Integrations.pageOfScope, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfScope: [Integrations.countOfScope, "COVERING INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
+  countOfKind: [Integrations.countOfKind, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   pageOfClient: [Integrations.pageOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfClient: [Integrations.countOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   integrationsOfScopes: [Integrations.findByScopes, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],

@@ -121,15 +121,16 @@ export class EndpointRefused extends Schema.TaggedError<EndpointRefused>()("Endp
   }
 }
 
-/** The grant has too many subscriptions, or its client or the receiver's host has too many verifications. */
+/** There are too many subscriptions of the grant, or of its user and client in a scope; or its client or the receiver's host has too many verifications. */
 export class TooManySubscriptions extends Schema.TaggedError<TooManySubscriptions>()("TooManySubscriptions", {
-  limit: Schema.Literals(["subscriptions", "verifications"]),
+  limit: Schema.Literals(["subscriptions", "subscriptionsPerScope", "verifications"]),
   max: Schema.Int
 }) {
   override get message(): string {
-    return this.limit === "subscriptions"
-      ? `One authorization may have at most ${this.max} subscriptions. End one with events/unsubscribe, or let it expire.`
-      : `At most ${this.max} receivers are verified per minute. Try again in a minute.`
+    if (this.limit === "verifications")
+      return `At most ${this.max} receivers are verified per minute. Try again in a minute.`
+    const what = this.limit === "subscriptions" ? "subscriptions" : "subscriptions of one building or tenant"
+    return `One authorization may have at most ${this.max} ${what}. End one with events/unsubscribe, or let it expire.`
   }
 }
 
@@ -142,6 +143,9 @@ export class SubscriptionNotFound extends Schema.TaggedError<SubscriptionNotFoun
 
 /** Maximum number of subscriptions of a grant. */
 export const subscriptionsPerGrant = 100
+
+/** Maximum number of subscriptions of a building or tenant that a client has for one user. */
+export const subscriptionsPerScope = 20
 
 /** Maximum number of verifications per minute, for a receiver's host and for a client of a user. */
 export const verificationsPerMinute = 30
@@ -225,15 +229,18 @@ export class Subscriptions extends Context.Service<
       const watermarkOf = makeWatermark(deliveries)
       const turns = new Turns()
 
-      /** Returns the owner's live subscriptions with this id: one, unless two processes subscribed at once. */
-      const findAll = Effect.fnUntraced(function* ({ client_id }: Subscriber, scope: Scope, id: string) {
+      /** Returns the owner's subscriptions of a scope. An id occurs once, unless two processes subscribed at once. */
+      const findOwn = Effect.fnUntraced(function* ({ client_id, user_id }: Subscriber, scope: Scope) {
         const found: Array<SubscribedIntegration> = []
         for (let offset = 0; ; offset += pageSize) {
           const { items } = yield* store.list(scope, { offset, limit: pageSize, client_id })
-          found.push(...items.filter(isSubscribed).filter(({ subscription }) => subscription.id === id))
+          found.push(...items.filter(isSubscribed).filter(({ created_by }) => created_by.user_id === user_id))
           if (items.length < pageSize) return found
         }
       })
+
+      const findAll = (subscriber: Subscriber, scope: Scope, id: string) =>
+        Effect.map(findOwn(subscriber, scope), (own) => own.filter(({ subscription }) => subscription.id === id))
 
       const remove = (id: IntegrationId) =>
         removeStored(store, dispatcher, () =>
@@ -242,17 +249,20 @@ export class Subscriptions extends Context.Service<
           )
         ).pipe(Effect.catchTag("IntegrationNotFound", () => Effect.void))
 
-      const checkLimit = Effect.fnUntraced(function* (grant_id: GrantId) {
+      const checkLimits = Effect.fnUntraced(function* (subscriber: Subscriber, scope: Scope) {
+        const { grant_id } = subscriber
         const after: SubscriptionPlace = { grant_id, id: 0 }
         const { items } = yield* store.subscriptions(after, subscriptionsPerGrant)
         const own = items.filter(({ subscription }) => subscription.grant_id === grant_id)
         if (own.length >= subscriptionsPerGrant)
           return yield* new TooManySubscriptions({ limit: "subscriptions", max: subscriptionsPerGrant })
+        if ((yield* findOwn(subscriber, scope)).length >= subscriptionsPerScope)
+          return yield* new TooManySubscriptions({ limit: "subscriptionsPerScope", max: subscriptionsPerScope })
       })
 
       const begin = Effect.fnUntraced(function* (subscriber: Subscriber, id: string, request: SubscriptionRequest) {
         const { action, resource_type, scope, secret, url } = request
-        yield* checkLimit(subscriber.grant_id)
+        yield* checkLimits(subscriber, scope)
         const attributes = {
           integrator: "webhook",
           configuration: { url, method: "post" },

@@ -40,7 +40,8 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const taken = key === undefined ? undefined : takenKey(state, [key])
         if (taken !== undefined) return yield* new IdempotencyConflict({ key: taken })
-        if (idsOf(fields.scope).size >= limit) return yield* new LimitReached({ scope: fields.scope, limit })
+        const ofKind = ofScope(fields.scope).filter((one) => isSubscribed(one) === (fields.subscription !== undefined))
+        if (ofKind.length >= limit) return yield* new LimitReached({ scope: fields.scope, limit })
         const integration = { id: IntegrationId.make(++lastId), ...fields }
         integrations.set(integration.id, integration)
         byScope.set(keyOf(fields.scope), idsOf(fields.scope).add(integration.id))

@@ -96,7 +96,8 @@ export class IntegrationStore extends Context.Service<
   {
     /**
      * Stores an integration and the idempotency record of its request, with the id as `answer`. Stores nothing if the
-     * key is taken, or if the scope already has `limit` integrations. Concurrent calls can't exceed the limit either.
+     * key is taken, or if the scope already has `limit` integrations; subscriptions count apart from others. Concurrent
+     * calls can't exceed the limit either.
      */
     readonly create: (
       integration: NewIntegration,

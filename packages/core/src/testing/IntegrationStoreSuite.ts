@@ -4,6 +4,7 @@
 import { Effect, Redacted } from "effect"
 import { BuildingId, ClientId, GrantId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
+import type { Subscription } from "../model/Subscription.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationFilter } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -154,10 +155,10 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     name: "`create` never exceeds the limit of a scope, even with concurrent calls",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
-      const create = (scope: Scope, key: string, limit?: number) =>
+      const create = (scope: Scope, key: string, limit?: number, subscription?: Subscription) =>
         store
           .create(
-            newIntegration({ scope }),
+            newIntegration({ scope, ...(subscription !== undefined && { subscription }) }),
             { key: `${scope.id} ${key}`, fingerprint: "f", created_at: start, expires_at: start + 1_000 },
             limit
           )
@@ -178,6 +179,15 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         yield* expectEqual("with a used key", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
+        const subscription = {
+          id: "s",
+          name: "call.create",
+          grant_id: GrantId.make("g"),
+          expires_at: start,
+          cursor: ""
+        }
+        yield* expectEqual("a subscription", yield* create(scope, "s1", 1, subscription), "created")
+        yield* expectEqual("another one", yield* create(scope, "s2", 1, subscription), "LimitReached")
         for (const integration of items.slice(0, 2)) yield* store.remove(integration)
         yield* expectEqual("with a place again", yield* create(scope, "d", 3), "created")
       }

@@ -92,7 +92,7 @@ const engineFields = {
   retention: Schema.optional(Text),
   /** How long an integration may fail before it is disabled. At least ten attempts must have failed. Default `3d`. */
   disableAfter: Schema.optional(Text),
-  /** Maximum number of integrations of one building or tenant, or `unlimited`. Default 100. */
+  /** Maximum number of integrations of one building or tenant, and of its subscriptions, or `unlimited`. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
   /**
    * Whether a client sees only the integrations that it created. If false, each client sees and changes all integrations of

@@ -28,6 +28,10 @@ export const integrationStatements = ({ isKey, isOneOfIds, tellChange, text }: D
   /** Cost: one range of the index on scopes. */
   countOfScope: text(`SELECT count(*) AS count FROM integrations WHERE scope_type = ? AND scope_id = ?`),
 
+  /** With a grant: the number of subscriptions of a scope; without: of its other integrations. Cost: the scope's rows. */
+  countOfKind: text(`SELECT count(*) AS count FROM integrations
+    WHERE scope_type = ? AND scope_id = ? AND (grant_id IS NULL) = (CAST(? AS text) IS NULL)`),
+
   /** The integrations of a scope that one client created. Cost: one range of the index on scopes. */
   pageOfClient: text(`SELECT id, ${columns} FROM integrations
     WHERE scope_type = ? AND scope_id = ? AND created_by_client = ? ORDER BY id LIMIT ? OFFSET ?`),

@@ -67,11 +67,13 @@ const make = Effect.fnUntraced(function* (
   const statements = integrationStatements(dialect)
   const takeKeys = makeTakeKeys(sql, dialect)
 
-  const countOf = ({ id, type }: Scope, client?: ClientId) => {
-    const [statement, of] =
-      client === undefined ? [statements.countOfScope, [type, id]] : [statements.countOfClient, [type, id, client]]
-    return Effect.map(sql.unsafe<{ readonly count: number }>(statement, of), ([row]) => row?.count ?? 0)
-  }
+  const counted = (statement: string, params: ReadonlyArray<string | number | null>) =>
+    Effect.map(sql.unsafe<{ readonly count: number }>(statement, params), ([row]) => row?.count ?? 0)
+
+  const countOf = ({ id, type }: Scope, client?: ClientId) =>
+    client === undefined
+      ? counted(statements.countOfScope, [type, id])
+      : counted(statements.countOfClient, [type, id, client])
 
   const survey = (status: StatusFilter | undefined, after: IntegrationId | 0, limit: number) =>
     status === "enabled" || status === "disabled"
@@ -125,13 +127,14 @@ const make = Effect.fnUntraced(function* (
   return IntegrationStore.of({
     create: Effect.fnUntraced(
       function* (integration, key, limit) {
-        const { scope } = integration
+        const { scope, subscription } = integration
         if (limit !== undefined) yield* locks.scope(scope)
         const values = toValues(integration, secrets)
         const [row] = yield* sql.unsafe<{ readonly id: number }>(statements.insert, values)
         const id = IntegrationId.make(row?.id ?? 0)
         if (key !== undefined) yield* takeKeys([{ ...key, answer: String(id) }])
-        if (limit !== undefined && (yield* countOf(scope)) > limit) return yield* new LimitReached({ scope, limit })
+        const ofKind = counted(statements.countOfKind, [scope.type, scope.id, subscription?.grant_id ?? null])
+        if (limit !== undefined && (yield* ofKind) > limit) return yield* new LimitReached({ scope, limit })
         return { id, ...integration }
       },
       sql.withTransaction,
