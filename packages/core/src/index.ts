@@ -4,6 +4,8 @@
 // model: data types
 export * as AgreedSettings from "./model/AgreedSettings.ts"
 export * as BuildingMoves from "./model/BuildingMoves.ts"
+export { BeingMoved, Misdirected } from "./model/BuildingMoves.ts"
+export type { NotServed } from "./model/BuildingMoves.ts"
 export * from "./model/Client.ts"
 export * from "./model/NamedFile.ts"
 export * from "./model/Delivery.ts"
@@ -151,7 +153,7 @@ export {
   ScopeNotFound,
   VersionConflict
 } from "./integrations/Integrations.ts"
-export type { Actor, Created, ExpectedVersions } from "./integrations/Integrations.ts"
+export type { Actor, Created, ExpectedVersions, ScopeError } from "./integrations/Integrations.ts"
 export * from "./integrations/OperatorIntegrations.ts"
 export * from "./integrations/ScopeReader.ts"
 export { FeedHub } from "./integrations/FeedHub.ts"

@@ -10,6 +10,7 @@ import { Cause, Predicate } from "effect"
 export const facadeCodes: Readonly<Record<string, { readonly status: number; readonly meaning: string }>> = {
   bad_request: { status: 400, meaning: "an invalid argument; the message names it" },
   invalid_idempotency_key: { status: 400, meaning: "an invalid `idempotencyKey`" },
+  misdirected: { status: 421, meaning: "another database serves the buildings that the message names: publish there" },
   idempotency_key_reused: { status: 422, meaning: "the `idempotencyKey` was already used for other events" },
   invalid_publish: { status: 422, meaning: "events that can't be published; the message names every problem" },
   body_consumed: {
@@ -26,6 +27,10 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   },
   too_busy: { status: 503, meaning: "too many passwords are waiting to be checked" },
   directory_error: { status: 503, meaning: "the directory failed or did not answer in time" },
+  being_moved: {
+    status: 503,
+    meaning: "the buildings that the message names are being moved to another database: publish again later"
+  },
   store_error: { status: 503, meaning: "the database did not carry out the call, or its answer was lost" },
   store_lost: {
     status: 503,

@@ -103,7 +103,13 @@ const moveLive = Effect.fnUntraced(function* (server: TestServer, parameters: st
   const parting = yield* runDoorhook(["move", "--buildings", "1", "--from", second ?? "", "--to", third])
   assert.strictEqual(parting.code, 0, parting.stderr)
   yield* Fiber.await(again)
-  const refused = yield* codeOf(continued.publish(event))
+  // The process notices the end of the move within a second.
+  const refused = yield* eventually(
+    "the process notices the end",
+    Effect.suspend(() => codeOf(continued.publish(event))),
+    ({ code }) => code !== "being_moved"
+  )
+  assert.strictEqual(refused.code, "misdirected")
   assert.match(refused.message, /building 1 was moved to .*, which serves it now/)
 
   const last = yield* open(third)

@@ -8,7 +8,6 @@
 import type { EventSource, Feed, FeedCursor, FeedPage, Principal, ResourceTypeTable, Subscribed } from "@doorhook/core"
 import {
   BuildingId,
-  BuildingMoves,
   Catalogue,
   eventNameOf,
   Feeds,
@@ -144,6 +143,8 @@ const errorOf = (cause: Cause.Cause<CallFailed | KnownError | SubscribeError>): 
       return Effect.succeed(error)
     case "ScopeNotFound":
       return Effect.succeed(forbidden)
+    case "Misdirected":
+      return Effect.succeed(failed("Forbidden", error.message, { reason: "misdirected" }))
     case "InvalidInput":
       return Effect.succeed(invalid(error.problems.map(({ detail }) => detail).join(" ")))
     case "LimitReached":
@@ -178,7 +179,6 @@ interface Subject {
 }
 
 export class Events {
-  readonly #absence: (typeof BuildingMoves.Absence)["Service"]
   readonly #api: ApiEndpoint
   readonly #feeds: Feeds["Service"]
   readonly #max: MaxDetail
@@ -195,14 +195,12 @@ export class Events {
   #streams = 0
 
   private constructor(parts: {
-    readonly absence: (typeof BuildingMoves.Absence)["Service"]
     readonly api: ApiEndpoint
     readonly feeds: Feeds["Service"]
     readonly max: MaxDetail
     readonly subscriptions: Subscriptions["Service"]
     readonly types: ResourceTypeTable
   }) {
-    this.#absence = parts.absence
     this.#api = parts.api
     this.#feeds = parts.feeds
     this.#max = parts.max
@@ -217,7 +215,6 @@ export class Events {
 
   static readonly make = Effect.fnUntraced(function* (api: ApiEndpoint) {
     return new Events({
-      absence: yield* BuildingMoves.Absence,
       api,
       feeds: yield* Feeds,
       max: yield* MaxDetail,
@@ -380,10 +377,6 @@ export class Events {
       const source = yield* Effect.fromResult(this.#sourceOf(given))
       const feed = { scope: source.scope, integration: null }
       yield* this.#feeds.authorize(caller, feed)
-      const move = this.#absence(source.scope)
-      if (move !== null) {
-        return yield* failed("Forbidden", BuildingMoves.absenceText(source.scope, move), { reason: "served_elsewhere" })
-      }
       return { source, feed }
     })
   }

@@ -21,7 +21,15 @@ import {
   ScopeReader,
   TenantId
 } from "@doorhook/core"
-import type { DeliveryWithAttempts, EventViews, Integration, IntegrationId, Principal, Scope } from "@doorhook/core"
+import type {
+  DeliveryWithAttempts,
+  EventViews,
+  Integration,
+  IntegrationId,
+  NotServed,
+  Principal,
+  Scope
+} from "@doorhook/core"
 import { internalError } from "@doorhook/server"
 import type { KnownError, RequestFailure } from "@doorhook/server"
 import { Context, Effect, Option, Schema, Struct } from "effect"
@@ -265,7 +273,10 @@ export class OwnTools {
   }
 
   /** Returns the building or tenant that is meant, unless another database serves it. */
-  #scopeOf({ building_id, tenant_id }: Schema.Struct<typeof place>["Type"]): Effect.Effect<Scope, RequestFailure> {
+  #scopeOf({
+    building_id,
+    tenant_id
+  }: Schema.Struct<typeof place>["Type"]): Effect.Effect<Scope, RequestFailure | NotServed> {
     const named: ReadonlyArray<Scope> = [
       ...(building_id === undefined ? [] : [{ type: "building", id: building_id } as const]),
       ...(tenant_id === undefined ? [] : [{ type: "tenant", id: tenant_id } as const])
@@ -280,12 +291,9 @@ export class OwnTools {
   }
 
   /** Fails if another database serves one of these. */
-  #checkServed(scopes: ReadonlyArray<Scope>): Effect.Effect<void, RequestFailure> {
-    for (const scope of scopes) {
-      const move = this.#of.absence(scope)
-      if (move !== null) return Effect.fail(refused("served_elsewhere", BuildingMoves.absenceText(scope, move)))
-    }
-    return Effect.void
+  #checkServed(scopes: ReadonlyArray<Scope>): Effect.Effect<void, NotServed> {
+    const refusal = BuildingMoves.refusalOf(this.#of.absence, scopes)
+    return refusal === null ? Effect.void : Effect.fail(refusal)
   }
 
   /** Fails because something is not here. It can be in another database, if that serves a place of the user's. */

@@ -191,7 +191,7 @@ describe("a building that another database serves", () => {
       ["resend_delivery", { delivery_id: of.ada.delivery, confirm: true }],
       ["resend_delivery", { delivery_id: "dlv_4242", confirm: true }]
     ] as const) {
-      assert.deepStrictEqual(yield* answerTo("ada", tool, args), ["served_elsewhere", true], tool)
+      assert.deepStrictEqual(yield* answerTo("ada", tool, args), ["misdirected", true], tool)
     }
     assert.deepStrictEqual(yield* answerTo("ben", "explain_event", { event_id: unknown }), ["not_found", false])
     assert.deepStrictEqual(yield* answerTo("ben", "explain_event", { event_id: of.ada.event }), ["not_found", false])

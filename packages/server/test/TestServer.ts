@@ -8,6 +8,7 @@ import {
   AuthorizationServer,
   AuthorizationSettings,
   BuildingId,
+  BuildingMoves,
   ClientId,
   Clients,
   Crypto,
@@ -117,6 +118,10 @@ export class Controls extends Context.Service<
     expires_at: number
     /** Integrations whose cached state the dispatcher dropped. */
     readonly forgotten: Array<IntegrationId>
+    /** Moves of buildings to and from other databases. */
+    readonly moves: Array<BuildingMoves.BuildingMove>
+    /** Whether the store changes no integration, as during a move. */
+    isHeld: boolean
   }
 >()("test/Controls") {
   static readonly layer: Layer.Layer<Controls> = Layer.sync(Controls, () =>
@@ -131,7 +136,9 @@ export class Controls extends Context.Service<
       withdrawn: new Set(),
       revoked: new Set(),
       expires_at: Number.MAX_SAFE_INTEGER,
-      forgotten: []
+      forgotten: [],
+      moves: [],
+      isHeld: false
     })
   )
 }
@@ -212,9 +219,22 @@ const FaultyIntegrationStore = Layer.effect(
     return {
       ...store,
       find: (id) => looked("IntegrationStore.find", store.find(id)),
-      findRef: (id) => looked("IntegrationStore.findRef", store.findRef(id))
+      findRef: (id) => looked("IntegrationStore.findRef", store.findRef(id)),
+      update: (next, version) =>
+        Effect.suspend(() => (controls.isHeld ? Effect.succeed(false) : store.update(next, version))),
+      remove: (found) => Effect.suspend(() => (controls.isHeld ? Effect.succeed(false) : store.remove(found)))
     }
   })
+)
+
+const TestAbsence = Layer.effect(
+  BuildingMoves.Absence,
+  Effect.map(
+    Controls,
+    ({ moves }) =>
+      (scope) =>
+        BuildingMoves.absenceOf(moves, scope)
+  )
 )
 
 const TestDirectory = Layer.effect(
@@ -370,7 +390,7 @@ export const services = (
         FaultyDeliveryStore
       )
     ),
-    Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, TestDirectory, Crypto.layerWebCrypto)),
+    Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, TestDirectory, TestAbsence, Crypto.layerWebCrypto)),
     Layer.provideMerge(Controls.layer),
     Layer.fresh
   )

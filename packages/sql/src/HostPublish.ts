@@ -2,8 +2,9 @@
  * Publishing by hosts on PostgreSQL: the SQL call of `doorhook.publish`, which a host can run with any client, inside
  * the host's own transaction, and advice for when PostgreSQL refuses the call.
  */
-import type { NewEvent } from "@doorhook/core"
-import { sqlStateOf } from "./StoreFailure.ts"
+import { BeingMoved, Misdirected, rootMessage } from "@doorhook/core"
+import type { NewEvent, NotServed } from "@doorhook/core"
+import { reasonOf, sqlStateOf } from "./StoreFailure.ts"
 
 /**
  * Returns an event as JSON for `doorhook.publish`. Other members of the host's object are left out, because they might
@@ -59,3 +60,10 @@ const remedies: ReadonlyMap<string, (role: string) => string> = new Map([
 /** Explains an error and its remedy to an operator; undefined if the database's own message is enough. */
 export const publishRemedyFor = (refusal: unknown): ((role: string) => string) | undefined =>
   remedies.get(sqlStateOf(refusal))
+
+/** Returns the refusal of a building that another database serves, or is to serve; undefined for any other refusal. */
+export const notServed = (refusal: unknown): NotServed | undefined => {
+  if (reasonOf(refusal) !== "moved") return undefined
+  const message = rootMessage(refusal)
+  return message.includes(" is being moved ") ? new BeingMoved({ message }) : new Misdirected({ message })
+}

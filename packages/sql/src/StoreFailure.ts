@@ -39,6 +39,9 @@ export const sqlStateOf = (error: unknown): string => {
   return ""
 }
 
+/** SQLSTATE with which doorhook's own triggers refuse rows that are in another database, or on the way there. */
+export const movedState = "MV001"
+
 /** Reasons by SQLSTATE (PostgreSQL, Appendix A). */
 const sqlStates: ReadonlyMap<string, StoreReason> = new Map([
   ["25006", "read_only"],
@@ -49,6 +52,7 @@ const sqlStates: ReadonlyMap<string, StoreReason> = new Map([
   ["57P02", "unreachable"],
   ["57P03", "unreachable"],
   ["58030", "io_error"],
+  [movedState, "moved"],
   ["XX001", "damaged"],
   ["XX002", "damaged"]
 ])

@@ -164,8 +164,9 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
           deliveries: published.reduce((sum, { deliveries }) => sum + deliveries, 0),
           events: published
         })),
-        Effect.catchTag(["StoreError", "KeyReused", "PublisherBusy", "PublisherClosed"], ({ message }) =>
-          Effect.succeed<Answer>({ _tag: "Refused", status: 0, why: message })
+        Effect.catchTag(
+          ["StoreError", "KeyReused", "PublisherBusy", "PublisherClosed", "BeingMoved", "Misdirected"],
+          ({ message }) => Effect.succeed<Answer>({ _tag: "Refused", status: 0, why: message })
         )
       )
   }

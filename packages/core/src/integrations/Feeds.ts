@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Effect, Latch, Layer, Option, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
+import { Absence, refusalOf } from "../model/BuildingMoves.ts"
 import type { Delivery } from "../model/Delivery.ts"
 import { makeViews } from "../delivery/EventViews.ts"
 import type { SeenEvent } from "../delivery/EventViews.ts"
@@ -20,7 +21,7 @@ import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { FeedHub } from "./FeedHub.ts"
-import type { Actor } from "./Integrations.ts"
+import type { Actor, ScopeError } from "./Integrations.ts"
 import { Integrations, ScopeNotFound } from "./Integrations.ts"
 import { partBytes } from "./ScopeReader.ts"
 
@@ -106,7 +107,7 @@ const disorder = 3_600_000
 /** Maximum number of parts that a search for events of some types examines for one page. */
 const maxParts = 20
 
-type ReadError = ScopeNotFound | IntegrationNotFound | StoreError | DirectoryError
+type ReadError = ScopeError | IntegrationNotFound | StoreError | DirectoryError
 
 const sourceOf = ({ integration, scope }: Feed): FeedSource =>
   integration === null ? scope : { type: "integration", id: integration }
@@ -119,7 +120,7 @@ interface Limits {
 export class Feeds extends Context.Service<
   Feeds,
   {
-    /** Checks that the user may read a feed. */
+    /** Checks that the user may read a feed, and that this process serves it. */
     readonly authorize: (actor: Actor, feed: Feed) => Effect.Effect<void, ReadError>
     /** Finds the cursor of a start, and the gap behind it. */
     readonly locate: (
@@ -162,6 +163,7 @@ export class Feeds extends Context.Service<
       const stored = yield* IntegrationStore
       const views = yield* makeViews
       const directory = yield* Directory
+      const absence = yield* Absence
       const store = yield* DeliveryStore
       const hub = yield* FeedHub
       const now = yield* storeTime
@@ -169,9 +171,10 @@ export class Feeds extends Context.Service<
       const authorize: Feeds["Service"]["authorize"] = (actor, { integration, scope }) =>
         integration !== null
           ? Effect.asVoid(integrations.get(actor, scope, integration))
-          : Effect.flatMap(hasRight(directory, actor.user_id, scope), (isRight) =>
-              isRight ? Effect.void : Effect.fail(new ScopeNotFound({ scope }))
-            )
+          : Effect.flatMap(hasRight(directory, actor.user_id, scope), (isRight) => {
+              const refusal = isRight ? refusalOf(absence, [scope]) : new ScopeNotFound({ scope })
+              return refusal === null ? Effect.void : Effect.fail(refusal)
+            })
 
       const locate = makeLocate(store, now)
 

@@ -1,33 +1,38 @@
 /**
  * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is
- * lost. After a change, the dispatcher drops its state of the integration.
+ * lost. While an integration is moved to another database, its database changes nothing, so each try first asks whether
+ * this process serves its building or tenant. After a change, the dispatcher drops its state of the integration.
  */
 import { Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
+import type { Absence, NotServed } from "../model/BuildingMoves.ts"
+import { refusalOf } from "../model/BuildingMoves.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
+
+/** What a change needs. */
+export interface Changing {
+  readonly store: IntegrationStore["Service"]
+  readonly dispatcher: Dispatcher["Service"]
+  readonly absence: (typeof Absence)["Service"]
+  readonly now: () => number
+}
 
 /**
  * Stores the result of `apply` as the next version, unless `apply` changes nothing. `find` reads the integration before
  * each try.
  */
 export const changeStored = Effect.fnUntraced(function* <E>(
-  {
-    dispatcher,
-    now,
-    store
-  }: {
-    readonly store: IntegrationStore["Service"]
-    readonly dispatcher: Dispatcher["Service"]
-    readonly now: () => number
-  },
+  { absence, dispatcher, now, store }: Changing,
   find: () => Effect.Effect<Integration, E>,
   apply: (integration: Integration, at: number) => Integration
 ) {
   for (let lostRace = false; ; lostRace = true) {
     const current = yield* find()
+    const refusal = refusalOf(absence, [current.scope])
+    if (refusal !== null) return yield* refusal
     const at = now()
     const changed = apply(current, at)
     if (Equal.equals(current, changed)) {
@@ -43,12 +48,16 @@ export const changeStored = Effect.fnUntraced(function* <E>(
 
 /** Deletes an integration in the version that `find` returns. */
 export const removeStored: <E>(
-  store: IntegrationStore["Service"],
-  dispatcher: Dispatcher["Service"],
+  changing: Omit<Changing, "now">,
   find: () => Effect.Effect<IntegrationRef, E>
-) => Effect.Effect<void, E | StoreError> = Effect.fnUntraced(function* (store, dispatcher, find) {
+) => Effect.Effect<void, E | NotServed | StoreError> = Effect.fnUntraced(function* (
+  { absence, dispatcher, store },
+  find
+) {
   for (;;) {
     const found = yield* find()
+    const refusal = refusalOf(absence, [found.scope])
+    if (refusal !== null) return yield* refusal
     if (yield* forgetting(dispatcher, found.id, store.remove(found))) return
   }
 })

@@ -8,6 +8,8 @@
 import { Context, Effect, Equal, Exit, Layer, Result, Schema, Struct } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
+import type { NotServed } from "../model/BuildingMoves.ts"
+import { Absence, refusalOf } from "../model/BuildingMoves.ts"
 import { leastOf, MaxDetail, mostFor } from "../model/Detail.ts"
 import type { Detail } from "../model/Detail.ts"
 import type { ClientId, UserId } from "../model/Ids.ts"
@@ -99,15 +101,16 @@ export const ResourceTypeAliases = Context.Reference<Readonly<Record<string, Res
 export const resolveDeadline = 3_000
 
 type PortError = StoreError | DirectoryError
+export type ScopeError = ScopeNotFound | NotServed
 type CreateError =
-  | ScopeNotFound
+  | ScopeError
   | DocumentMismatch
   | InvalidInput
   | IntegrationNotFound
   | LimitReached
   | KeyReused
   | KeyInUse
-type ChangeError = ScopeNotFound | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidInput
+type ChangeError = ScopeError | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidInput
 
 export class Integrations extends Context.Service<
   Integrations,
@@ -131,13 +134,13 @@ export class Integrations extends Context.Service<
       actor: Actor,
       scope: Scope,
       id: IntegrationId
-    ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | PortError>
+    ) => Effect.Effect<Integration, ScopeError | IntegrationNotFound | PortError>
     /** Returns one page of a scope's integrations, in order of creation. */
     readonly list: (
       actor: Actor,
       scope: Scope,
       page: { readonly offset: number; readonly limit: number }
-    ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
+    ) => Effect.Effect<IntegrationPage, ScopeError | PortError>
     /**
      * Replaces all required attributes and keeps the secret. Also sets the document's status, by default `enabled`. An
      * integration that doorhook disabled is always enabled. Name and description stay unless the document has them,
@@ -169,7 +172,7 @@ export class Integrations extends Context.Service<
       expected: ExpectedVersions
     ) => Effect.Effect<
       Integration,
-      ScopeNotFound | IntegrationNotFound | NotYourIntegration | VersionConflict | InvalidInput | PortError
+      ScopeError | IntegrationNotFound | NotYourIntegration | VersionConflict | InvalidInput | PortError
     >
     /** Deletes an integration and cancels its pending deliveries. */
     readonly remove: (
@@ -177,7 +180,7 @@ export class Integrations extends Context.Service<
       scope: Scope,
       id: IntegrationId,
       expected: ExpectedVersions
-    ) => Effect.Effect<void, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
+    ) => Effect.Effect<void, ScopeError | IntegrationNotFound | VersionConflict | PortError>
   }
 >()("@doorhook/core/integrations/Integrations") {
   static readonly layer: Layer.Layer<
@@ -189,10 +192,12 @@ export class Integrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const dispatcher = yield* Dispatcher
+      const absence = yield* Absence
       const now = yield* storeTime
+      const changing = { store, dispatcher, absence, now }
       const { clientIsolation, integrationsPerScope } = yield* DeliverySettings
       const newSecret = Effect.provideService(Signature.generateSecret, Crypto, yield* Crypto)
-      const { authorize, find, locate } = makeAccess(yield* Directory, store, clientIsolation)
+      const { authorize, find, locate } = makeAccess(yield* Directory, absence, store, clientIsolation)
       const readInput = yield* makeInputReader
       const maxDetail = yield* MaxDetail
       const create = makeCreate(yield* IdempotencyStore, yield* Crypto, store, {
@@ -218,7 +223,7 @@ export class Integrations extends Context.Service<
         const before = yield* findExpected()
         const input = yield* readInput(actor, document, before, reader)
         if (isSubscribed(before) && !hasSameTarget(before, apply(before, input))) return yield* subscriptionStays
-        return yield* changeStored({ store, dispatcher, now }, findExpected, (current) => {
+        return yield* changeStored(changing, findExpected, (current) => {
           const changed = apply(current, input)
           return { ...changed, detail: leastOf(changed.detail, mostOf(maxDetail, actor, changed)) }
         })
@@ -235,7 +240,7 @@ export class Integrations extends Context.Service<
                 () => subscriptionStays
               )
             )
-          return yield* changeStored({ store, dispatcher, now }, findExpected, (current, at) => ({
+          return yield* changeStored(changing, findExpected, (current, at) => ({
             ...current,
             ...rotated(current, signing_secret, at)
           }))
@@ -244,7 +249,7 @@ export class Integrations extends Context.Service<
 
       const remove: Integrations["Service"]["remove"] = Effect.fnUntraced(function* (actor, scope, id, expected) {
         yield* authorize(actor, scope)
-        yield* removeStored(store, dispatcher, () => requireVersion(locate(actor, scope, id), expected))
+        yield* removeStored(changing, () => requireVersion(locate(actor, scope, id), expected))
       })
 
       return Integrations.of({
@@ -321,7 +326,12 @@ const applyChanges = (
 })
 
 /** Checks rights, and finds integrations within a scope. */
-const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
+const makeAccess = (
+  directory: Directory["Service"],
+  absence: (typeof Absence)["Service"],
+  store: IntegrationStore["Service"],
+  clientIsolation: boolean
+) => {
   const ofScope = <A extends IntegrationRef>(
     actor: Actor,
     scope: Scope,
@@ -338,10 +348,11 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
     )
 
   return {
-    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
-      Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) =>
-        isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
-      ),
+    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeError | DirectoryError> =>
+      Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) => {
+        const refusal = isRight ? refusalOf(absence, [scope]) : new ScopeNotFound({ scope })
+        return refusal === null ? Exit.void : Exit.fail(refusal)
+      }),
     find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
     locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.findRef(id))
   }

@@ -3,6 +3,8 @@
  */
 import { Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
+import type { NotServed } from "../model/BuildingMoves.ts"
+import { Absence } from "../model/BuildingMoves.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import { Detail, leastOf, MaxDetail, mostFor } from "../model/Detail.ts"
@@ -97,7 +99,7 @@ export class OperatorIntegrations extends Context.Service<
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
-    ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
+    ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | NotServed | StoreError>
     /**
      * Sends the newest unacknowledged delivery of a disabled integration, and returns the delivery's id. An
      * acknowledgement enables the integration.
@@ -118,6 +120,7 @@ export class OperatorIntegrations extends Context.Service<
       const dispatcher = yield* Dispatcher
       const wake = yield* WakeSignal
       const maxDetail = yield* MaxDetail
+      const absence = yield* Absence
       const now = yield* storeTime
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
@@ -136,7 +139,7 @@ export class OperatorIntegrations extends Context.Service<
         ])
         if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
-        yield* changeStored({ store, dispatcher, now }, find, (current) => applySwitches(current, switches))
+        yield* changeStored({ store, dispatcher, absence, now }, find, (current) => applySwitches(current, switches))
         return yield* show(id)
       })
 

@@ -13,6 +13,8 @@ import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import type { AttemptOutcome } from "../model/Delivery.ts"
 import { activeStates } from "../model/Delivery.ts"
+import type { NotServed } from "../model/BuildingMoves.ts"
+import { Absence } from "../model/BuildingMoves.ts"
 import type { ClientId, GrantId, IntegrationId, UserId } from "../model/Ids.ts"
 import type { Integration, Scope, SigningSecret, SubscribedIntegration } from "../model/Integration.ts"
 import { isSubscribed } from "../model/Integration.ts"
@@ -164,6 +166,7 @@ const overlap = 60_000
 
 type SubscribeError =
   | ScopeNotFound
+  | NotServed
   | InvalidInput
   | LimitReached
   | TooManySubscriptions
@@ -195,7 +198,7 @@ export class Subscriptions extends Context.Service<
     readonly unsubscribe: (
       subscriber: Subscriber,
       key: SubscriptionKey
-    ) => Effect.Effect<void, SubscriptionNotFound | StoreError>
+    ) => Effect.Effect<void, SubscriptionNotFound | NotServed | StoreError>
   }
 >()("@doorhook/core/integrations/Subscriptions") {
   static readonly layer: Layer.Layer<
@@ -223,6 +226,7 @@ export class Subscriptions extends Context.Service<
       const store = yield* IntegrationStore
       const wake = yield* WakeSignal
       const now = yield* storeTime
+      const changing = { store, dispatcher, absence: yield* Absence, now }
       const readInput = yield* makeInputReader
       const verify = yield* makeVerify
       const locate = makeLocate(feeds, now)
@@ -243,7 +247,7 @@ export class Subscriptions extends Context.Service<
         Effect.map(findOwn(subscriber, scope), (own) => own.filter(({ subscription }) => subscription.id === id))
 
       const remove = (id: IntegrationId) =>
-        removeStored(store, dispatcher, () =>
+        removeStored(changing, () =>
           Effect.flatMap(store.findRef(id), (found) =>
             found === null ? Effect.fail(new IntegrationNotFound({ id })) : Effect.succeed(found)
           )
@@ -314,7 +318,7 @@ export class Subscriptions extends Context.Service<
           )
         const expires_at = now() + lifetimeFor(request.lifetime)
         const subscription = { ...found.subscription, grant_id: subscriber.grant_id, expires_at, cursor }
-        const changed = yield* changeStored({ store, dispatcher, now }, find, (current, at) => ({
+        const changed = yield* changeStored(changing, find, (current, at) => ({
           ...current,
           ...(Redacted.value(secret) !== Redacted.value(current.signing_secret) && rotated(current, secret, at)),
           ...(isSuspended(current) && ({ status: "enabled", disabled_reason: null } as const)),

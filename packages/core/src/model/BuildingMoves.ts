@@ -94,8 +94,39 @@ export const Absence = Context.Reference<(scope: Scope) => BuildingMove | null>(
   defaultValue: () => () => null
 })
 
-/** Explains why a scope is not served here. */
-export const absenceText = ({ id, type }: Scope, { other, way }: BuildingMove): string =>
-  way === "out"
-    ? `The ${type} ${id} was moved to ${other}, which serves it now.`
-    : `The ${type} ${id} is being moved here from ${other}, which serves it until the end of the move.`
+/** Buildings or tenants are being moved between databases. Nothing was changed; the call can be repeated after the move. */
+export class BeingMoved extends Schema.TaggedError<BeingMoved>()("BeingMoved", { message: Schema.String }) {}
+
+/** Another database serves the buildings or tenants. Nothing was changed. */
+export class Misdirected extends Schema.TaggedError<Misdirected>()("Misdirected", { message: Schema.String }) {}
+
+export type NotServed = BeingMoved | Misdirected
+
+/** Explains why buildings or tenants are not served here. */
+const absenceText = (type: Scope["type"], ids: ReadonlyArray<number>, { isDone, other, way }: BuildingMove): string => {
+  const isOne = ids.length === 1
+  const [named, it] = [`The ${isOne ? type : `${type}s`} ${rangesText(rangesOf(ids))}`, isOne ? "it" : "them"]
+  if (isDone) return `${named} ${isOne ? "was" : "were"} moved to ${other}, which serves ${it} now.`
+  const isMoving = `${named} ${isOne ? "is" : "are"} being moved`
+  return way === "out"
+    ? `${isMoving} to ${other}, which serves ${it} after the move. Try again in a few seconds.`
+    : `${isMoving} here from ${other}, which serves ${it} until the end of the move.`
+}
+
+/** Returns the refusal that names all scopes which this process does not serve; null if it serves all. */
+export const refusalOf = (absence: (typeof Absence)["Service"], scopes: Iterable<Scope>): NotServed | null => {
+  const absent = new Map<BuildingMove, Map<Scope["type"], Set<number>>>()
+  for (const scope of scopes) {
+    const move = absence(scope)
+    if (move === null) continue
+    const ofMove = absent.get(move) ?? new Map<Scope["type"], Set<number>>()
+    absent.set(move, ofMove.set(scope.type, (ofMove.get(scope.type) ?? new Set()).add(scope.id)))
+  }
+  if (absent.size === 0) return null
+  const message = [...absent]
+    .flatMap(([move, ofMove]) => [...ofMove].map(([type, ids]) => absenceText(type, [...ids], move)))
+    .join(" ")
+  // Repeating a call does not help if one of its buildings has left.
+  const isLasting = [...absent.keys()].some(({ isDone }) => isDone)
+  return isLasting ? new Misdirected({ message }) : new BeingMoved({ message })
+}

@@ -4,7 +4,10 @@
  */
 import { Formatter, Predicate, Schema } from "effect"
 
-/** What a store failed for, by the code of the database's error. `unreachable` includes lost connections. */
+/**
+ * What a store failed for, by the code of the database's error. `unreachable` includes lost connections. `moved`: the rows
+ * are being moved to another database, or have been.
+ */
 export const StoreReason = Schema.Literals([
   "disk_full",
   "read_only",
@@ -12,6 +15,7 @@ export const StoreReason = Schema.Literals([
   "too_many_connections",
   "io_error",
   "damaged",
+  "moved",
   "unreachable"
 ])
 export type StoreReason = typeof StoreReason.Type
@@ -23,6 +27,7 @@ const remedies: Readonly<Record<StoreReason, string>> = {
   too_many_connections: "end connections to the server or raise its max_connections, then try again.",
   io_error: "check the database's disk, then try again.",
   damaged: "restore a backup of the database.",
+  moved: "try again after the move, where the building is served then.",
   unreachable: "check that the database server runs and can be reached, then try again."
 }
 

@@ -22,6 +22,8 @@ export const StoreHealth = Context.Reference<{
   readonly lost: Effect.Effect<never, StoreLost>
   /** Writes like a publication, on new space of the disk, and removes what it wrote. */
   readonly probe: Effect.Effect<void, StoreError>
+  /** The same for the database of clients and tokens, if that is another one. */
+  readonly probeShared: Effect.Effect<void, StoreError>
 }>("@doorhook/core/ports/StoreHealth", {
-  defaultValue: () => ({ trouble: () => null, lost: Effect.never, probe: Effect.void })
+  defaultValue: () => ({ trouble: () => null, lost: Effect.never, probe: Effect.void, probeShared: Effect.void })
 })

@@ -2,7 +2,6 @@
  * Reads published events from JSON text or from values, and reports all problems together.
  */
 import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
-import { Absence, absenceText } from "../model/BuildingMoves.ts"
 import { callMarkOf } from "../model/CallMark.ts"
 import type { NewEvent } from "../model/Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "../model/Event.ts"
@@ -40,13 +39,11 @@ interface Kinds {
   readonly actions: (type: string | null) => string
   /** Whether the type has the action. `type` is null if it is not one of `types`. */
   readonly hasAction: (type: string | null, action: string) => boolean
-  /** Explains why the building's events are refused; null if they are accepted. */
-  readonly absence: (building: BuildingId) => string | null
   /** Problems for which the data of a type is refused. */
   readonly problemsIn: (type: string, data: JsonText) => ReadonlyArray<Problem>
 }
 
-const kindsOf = (types: ResourceTypeTable, absence: typeof Absence.Service): Kinds => {
+const kindsOf = (types: ResourceTypeTable): Kinds => {
   const all = [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actionsOf = (type: string | null): ReadonlyArray<Action> => types.get(type ?? "")?.actions ?? all
   return {
@@ -54,11 +51,6 @@ const kindsOf = (types: ResourceTypeTable, absence: typeof Absence.Service): Kin
     hasType: (type) => types.has(type),
     actions: (type) => actionsOf(type).join(" or "),
     hasAction: (type, action) => actionsOf(type).includes(action),
-    absence: (id) => {
-      const scope = { type: "building", id } as const
-      const move = absence(scope)
-      return move === null ? null : absenceText(scope, move)
-    },
     problemsIn: (type, data) => {
       const check = types.get(type)?.check
       return check?.mode === "refuse" ? check.problemsIn(data) : []
@@ -73,7 +65,6 @@ const anyKind: Kinds = {
   hasType: isName,
   actions: () => "an action, like create",
   hasAction: (_, action) => isName(action),
-  absence: () => null,
   problemsIn: () => []
 }
 
@@ -97,21 +88,10 @@ const idAt = <A>(given: unknown, pointer: string, make: (id: number) => A): Read
   return id === null ? wrong(pointer, hostIdFlaw(given)) : Result.succeed(make(id))
 }
 
-const buildingIn = (
-  { absence }: Kinds,
-  { building_id: given }: Readonly<Record<PropertyKey, unknown>>,
-  base: string
-): Read<BuildingId> => {
-  if (given === undefined) return wrong(base, "`building_id` is missing; it must be a positive whole number")
-  const pointer = `${base}/building_id`
-  return Result.flatMap(
-    idAt(given, pointer, (id) => BuildingId.make(id, { disableChecks: true })),
-    (id) => {
-      const absent = absence(id)
-      return absent === null ? Result.succeed(id) : wrong(pointer, absent)
-    }
-  )
-}
+const buildingIn = ({ building_id: given }: Readonly<Record<PropertyKey, unknown>>, base: string): Read<BuildingId> =>
+  given === undefined
+    ? wrong(base, "`building_id` is missing; it must be a positive whole number")
+    : idAt(given, `${base}/building_id`, (id) => BuildingId.make(id, { disableChecks: true }))
 
 const tenantsIn = (
   { tenant_ids: given }: Readonly<Record<PropertyKey, unknown>>,
@@ -148,7 +128,7 @@ const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: str
     expected: kinds.actions(type),
     has: (word) => kinds.hasAction(type, word)
   })
-  const building_id = buildingIn(kinds, value, base)
+  const building_id = buildingIn(value, base)
   const tenant_ids = tenantsIn(value, base)
   const unfit =
     type === null || Result.isFailure(data)
@@ -281,14 +261,11 @@ const readerWith = (kinds: Kinds): PublishReader => ({
   fromValue: (value) => fromValue(kinds, value)
 })
 
-/** Makes a reader for these resource types, and for the buildings that this service serves. Reuse it for all requests. */
-export const readerOf = (types: ResourceTypeTable, absence: typeof Absence.Service = () => null): PublishReader =>
-  readerWith(kindsOf(types, absence))
+/** Makes a reader for these resource types. Reuse it for all requests. */
+export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
 
-/** The reader for the resource types and buildings of this service. */
-export const reader: Effect.Effect<PublishReader> = Effect.gen(function* () {
-  return readerOf(yield* ResourceTypes, yield* Absence)
-})
+/** The reader for the resource types of this service. */
+export const reader: Effect.Effect<PublishReader> = Effect.map(ResourceTypes, readerOf)
 
 /** A reader that leaves the check of resource type and action to the database (`doorhook.publish` in SQL). */
 export const uncheckedReader: PublishReader = readerWith(anyKind)

@@ -7,8 +7,10 @@
  * transaction ahead of all ordinary calls, and an eighth of `waitingBytes` is only for such calls. Each call is answered
  * when its own events are durable.
  */
-import { Cause, Context, Effect, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
+import type { NotServed } from "../model/BuildingMoves.ts"
+import { Absence, refusalOf } from "../model/BuildingMoves.ts"
 import * as DurationText from "../model/DurationText.ts"
 import { callKeyOf, callMarkOf } from "../model/CallMark.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
@@ -93,7 +95,10 @@ export class Publisher extends Context.Service<Publisher, Pick<GroupCommitPublis
   }
 }
 
-type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed | PublisherBusy>
+type Answer = Effect.Effect<
+  ReadonlyArray<Published>,
+  StoreError | KeyReused | PublisherClosed | PublisherBusy | NotServed
+>
 
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
@@ -234,6 +239,7 @@ interface PublisherParts {
   readonly context: Context.Context<never>
   readonly turns: Scheduler.SchedulerDispatcher
   readonly storedEvents: EventSignal
+  readonly absence: (typeof Absence)["Service"]
 }
 
 class GroupCommitPublisher {
@@ -250,6 +256,7 @@ class GroupCommitPublisher {
   readonly #turns: Scheduler.SchedulerDispatcher
   readonly #warnings: DataWarnings
   readonly #storedEvents: EventSignal
+  readonly #absence: (typeof Absence)["Service"]
 
   readonly #urgent: Array<Call> = []
   readonly #ordinary: Array<Call> = []
@@ -287,6 +294,7 @@ class GroupCommitPublisher {
     this.#turns = parts.turns
     this.#warnings = new DataWarnings(parts.types, this.#run)
     this.#storedEvents = parts.storedEvents
+    this.#absence = parts.absence
   }
 
   /** Makes a publisher that accepts events until the scope closes. It still carries out the calls received by then. */
@@ -302,7 +310,8 @@ class GroupCommitPublisher {
       clock: yield* storeClock,
       context: yield* Effect.context<never>(),
       turns: (yield* Scheduler.Scheduler).makeDispatcher(),
-      storedEvents: yield* StoredEvents
+      storedEvents: yield* StoredEvents,
+      absence: yield* Absence
     })
     const committing = yield* Effect.forkScoped(publisher.#commitBatches())
     yield* Effect.addFinalizer(() => publisher.#close(committing))
@@ -310,7 +319,7 @@ class GroupCommitPublisher {
   })
 
   /**
-   * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a request repeated
+   * Accepts all of the events or none; none if another database serves one of the buildings. Returns results in the given order. With an idempotency key, a request repeated
    * within 24 hours gets the first answer and publishes nothing. Calls made before the publisher's scope closes are
    * still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a
    * call waits for up to 5 s and then fails with `PublisherBusy`. When the scope closes, a call whose idempotency key
@@ -325,6 +334,11 @@ class GroupCommitPublisher {
   /** Submits a call as soon as there is room, and waits for its answer. */
   #call(events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer {
     const size = sizeOf(events)
+    const refusal = refusalOf(
+      this.#absence,
+      events.map(({ building_id: id }) => ({ type: "building", id }))
+    )
+    if (refusal !== null) return Exit.fail(refusal)
     // Checked before submitting, because an undeclared type is a defect of this caller and must not fail other calls.
     const isUrgent = hasUrgent(this.#types, events)
     for (const event of events) checkData(this.#types, event, this.#warnings)

@@ -133,7 +133,8 @@ export interface Doorhook extends OperatorClient {
    * Publishes one event or a list of up to 1,000 events, of which doorhook accepts either all or none. Resolves once
    * the events are durable. Refuses values that JSON can't represent: a BigInt, a cycle, a Map, a Set, a promise.
    *
-   * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. `store_error` means
+   * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`; with `being_moved` or
+   * `misdirected` if another database is to serve a building, or serves it. `store_error` means
    * that the database did not carry out the call, or that its answer was lost: repeat the call, with an
    * `idempotencyKey` if a duplicate event would do harm. `store_lost` means that the database file is gone: close this
    * doorhook and create another, or end the process.

@@ -2,10 +2,10 @@
  * Publishes in the host's own PostgreSQL transaction, through a `pg` client.
  */
 import { PublishRequest, rootMessage } from "@doorhook/core"
-import { currentRole, publishCall, publishRemedyFor } from "@doorhook/sql"
-import { Option, Predicate, Result, Schema } from "effect"
+import { currentRole, notServed, publishCall, publishRemedyFor } from "@doorhook/sql"
+import { Cause, Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
-import { DoorhookError } from "../DoorhookError.ts"
+import { DoorhookError, fromCause } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /** A `pg` client in a transaction, or a compatible object. */
@@ -44,6 +44,8 @@ const refusal = (thrown: unknown, remedy: string | undefined): unknown => {
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
   const [, member, detail] = (sqlState === refusedEvent && undeclared.exec(rootMessage(thrown))) || []
   if (member !== undefined) return new DoorhookError("invalid_publish", `/${member}: ${detail}`, thrown)
+  const elsewhere = notServed(thrown)
+  if (elsewhere !== undefined) return fromCause(Cause.fail(elsewhere))
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
 
@@ -95,7 +97,8 @@ const warnOnce = (oversight: string): void => {
 /**
  * Publishes one or several events in the client's transaction, on the database that doorhook uses. Deliveries start
  * after the commit; a rollback discards them. Rejects with `invalid_publish` for an invalid event, and with
- * `bad_request` if the client is unusable or not in a transaction. Rejects with `database_unusable` if doorhook is not
+ * `bad_request` if the client is unusable or not in a transaction. Rejects with `being_moved` or `misdirected` if another
+ * database is to serve a building, or serves it. Rejects with `database_unusable` if doorhook is not
  * installed in the database, or if this user can't access it. All other errors are the database's own.
  */
 export function publishIn(

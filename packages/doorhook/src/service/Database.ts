@@ -91,7 +91,11 @@ const withShared = (
             const shared = yield* Layer.build(PostgresStore.authorizationLayer({ url, encryptionKey, timeout }))
             const { getOrCreateSecret, replaceSecret } = Context.get(shared, SettingStore)
             return Context.merge(cell, Context.pick(TokenStore, ClientStore)(shared)).pipe(
-              Context.add(SettingStore, { ...Context.get(cell, SettingStore), getOrCreateSecret, replaceSecret })
+              Context.add(SettingStore, { ...Context.get(cell, SettingStore), getOrCreateSecret, replaceSecret }),
+              Context.add(StoreHealth, {
+                ...Context.get(cell, StoreHealth),
+                probeShared: Context.get(shared, StoreHealth).probe
+              })
             )
           })
         )

@@ -11,7 +11,7 @@ import {
   minuteWindow,
   publicScope
 } from "@doorhook/core"
-import type { FeedHub, Feeds, OwnApi, Principal } from "@doorhook/core"
+import type { FeedHub, Feeds, NotServed, OwnApi, Principal } from "@doorhook/core"
 import { Clock, Context, Effect, Exit, Option } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
 import type { Exchange } from "../http/Exchange.ts"
@@ -194,17 +194,11 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, ApiServices> = E
       })
     )
 
-  /**
-   * The refusal of a request about a building or tenant that another database serves (RFC 9110 section 15.5.20); null for
-   * any other.
-   */
-  const refusalOf = (params: Params): RequestFailure | null => {
+  /** Returns the refusal of a building or tenant that another database serves; null for any other. */
+  const refusalOf = (params: Params): NotServed | null => {
     const kind = scopeKinds.find(({ parameter }) => parameter in params)
     const scope = kind === undefined ? null : Option.getOrNull(Exit.getSuccess(scopeIn(kind, params)))
-    const move = scope === null ? null : absence(scope)
-    if (scope === null || move === null) return null
-    const detail = BuildingMoves.absenceText(scope, move)
-    return failure(421, { code: "misdirected", title: "Served elsewhere", detail })
+    return scope === null ? null : BuildingMoves.refusalOf(absence, [scope])
   }
 
   const answerWith =

@@ -14,7 +14,7 @@ import type { Pieces } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
-export type EndReason = "token_expired" | "token_revoked" | "right_lost" | "shutdown" | "too_slow"
+export type EndReason = "token_expired" | "token_revoked" | "right_lost" | "moved" | "shutdown" | "too_slow"
 
 /** How a stream is written, as texts of server-sent events. */
 export interface StreamFormat {
@@ -165,7 +165,8 @@ class LiveStream implements Pieces {
 
   #step(): Effect.Effect<string | null, KnownError> {
     if (this.#isOver) return Exit.succeed(null)
-    if (this.#parts.hub.isClosed() || this.#isElsewhere()) return this.#end("shutdown")
+    if (this.#isElsewhere()) return this.#end("moved")
+    if (this.#parts.hub.isClosed()) return this.#end("shutdown")
     if (!this.#isBegun) return this.#begin()
     if (this.#isCheckDue()) return this.#check()
     if (this.#version !== this.#channel.version) return this.#read()
@@ -224,7 +225,9 @@ class LiveStream implements Pieces {
     }).pipe(
       Effect.catchTags({
         ScopeNotFound: () => Effect.succeed("right_lost" as const),
-        IntegrationNotFound: () => Effect.succeed("right_lost" as const)
+        IntegrationNotFound: () => Effect.succeed("right_lost" as const),
+        BeingMoved: () => Effect.succeed("moved" as const),
+        Misdirected: () => Effect.succeed("moved" as const)
       }),
       Effect.catchTags({
         StoreError: (error) => Effect.as(Effect.logDebug(`Can't check a stream: ${error.message}`), null),

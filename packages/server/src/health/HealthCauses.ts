@@ -43,6 +43,7 @@ export const healthCauses = [
     "The database server has no connection left: end other connections, or raise its max_connections."
   ),
   store("io_error", "io_error", "The database reports an input or output error of its disk; the log has its message."),
+  store("moved", "moved", "This database was moved to another one: start doorhook there."),
   store("damaged", "damaged", "The database reports that its data is damaged; the log has its message."),
   store(
     "store_unreachable",
@@ -50,6 +51,14 @@ export const healthCauses = [
     "The database does not answer, or its answer can't be used; the log says why."
   ),
   store("store_refuses_changes", "unknown", "The database answers, but refuses changes; the log has its message."),
+  {
+    code: "authorization_unavailable",
+    isReady: false,
+    detail: ({ authorization_refusal: refusal }) =>
+      refusal === null
+        ? null
+        : `The database of clients and tokens (authorizationDatabase) does not work (${refusal}); the log has its message. Requests with tokens are refused until it works again. Events are accepted, and deliveries go on.`
+  },
   stalled(({ last_claim_at, now, settings_differ }, { claimPause }) =>
     settings_differ === null && last_claim_at !== null && now - last_claim_at > claimPause
       ? `This process has not looked for due deliveries for ${now - last_claim_at} ms. Restart it; the log may say why.`

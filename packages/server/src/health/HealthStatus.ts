@@ -25,6 +25,8 @@ export interface HealthStatus extends DispatcherStatus {
   readonly oldest_due_age_ms: number | null
   /** Why the store does not work, by publications, by the work on deliveries or by the probe; null if it works. */
   readonly store_refusal: StoreRefusal | null
+  /** Why the database of clients and tokens does not work, if that is another one; null if it works. */
+  readonly authorization_refusal: StoreRefusal | null
   /** Why the store as a whole refuses all changes; null if it accepts changes. */
   readonly store_trouble: string | null
 }
@@ -54,16 +56,21 @@ const probeEvery = 2_000
  * Tests whether the store accepts changes. Only one test runs at a time and its result is cached for two seconds,
  * because the test takes the database's write lock and anyone may request readiness.
  */
-export class StoreProbe extends Context.Service<StoreProbe, { readonly refusal: Effect.Effect<StoreRefusal | null> }>()(
-  "@doorhook/server/health/StoreProbe"
-) {
+export class StoreProbe extends Context.Service<
+  StoreProbe,
+  Record<"refusal" | "sharedRefusal", Effect.Effect<StoreRefusal | null>>
+>()("@doorhook/server/health/StoreProbe") {
   static readonly layer: Layer.Layer<StoreProbe, never, HealthSettings> = Layer.effect(
     StoreProbe,
     Effect.gen(function* () {
       const store = yield* StoreHealth
       const { patience } = yield* HealthSettings
-      const probe = Effect.map(askStore(store.probe, patience), refusalOf)
-      return { refusal: (yield* makeShortMemory(probe, probeEvery)).get }
+      const probing = (probe: Effect.Effect<void, StoreError>) =>
+        makeShortMemory(Effect.map(askStore(probe, patience), refusalOf), probeEvery)
+      return {
+        refusal: (yield* probing(store.probe)).get,
+        sharedRefusal: (yield* probing(store.probeShared)).get
+      }
     })
   )
 }
@@ -97,7 +104,8 @@ export const checkHealth = Effect.fnUntraced(function* ({
   const failed = failure !== null && now - failure.since > patience ? (failure.reason ?? "unknown") : null
   const store_trouble = (yield* StoreHealth).trouble()
   const clock_ahead_ms = offset === null ? null : certainOffset(offset)
-  const measured = { ...dispatching, now, store_trouble, clock_ahead_ms }
+  const authorization_refusal = yield* probe.sharedRefusal
+  const measured = { ...dispatching, now, store_trouble, clock_ahead_ms, authorization_refusal }
   if (Result.isFailure(due)) {
     const store_refusal = due.failure.reason ?? (failed === null || failed === "unknown" ? "unreachable" : failed)
     return { ...measured, oldest_due_age_ms: null, store_refusal }

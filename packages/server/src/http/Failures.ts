@@ -16,6 +16,7 @@ import type {
   LimitReached,
   NotDeliverable,
   NotProbed,
+  NotServed,
   NotYourIntegration,
   OAuthError,
   Problem,
@@ -177,6 +178,7 @@ export type KnownError =
   | LimitReached
   | PublisherBusy
   | PublisherClosed
+  | NotServed
   | ClientExists
   | ClientIsPublic
   | UnknownClient
@@ -295,6 +297,10 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(503, { code: "publisher_busy", title: "Too busy", detail }, { "retry-after": "5" })
     case "PublisherClosed":
       return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, { "retry-after": "1" })
+    case "BeingMoved":
+      return failure(503, { code: "being_moved", title: "Being moved", detail }, { "retry-after": "5" })
+    case "Misdirected":
+      return failure(421, { code: "misdirected", title: "Served elsewhere", detail })
     case "ScopeNotFound":
     case "IntegrationNotFound":
     case "EventNotFound":
@@ -355,12 +361,14 @@ export interface Outcome {
   readonly why: Cause.Cause<KnownError> | string | null
 }
 
+const quiet = new Set(["being_moved", "unread_answers"])
+
 /** Returns the outcome of a failed handler. Details of a defect go only to the log. */
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)
-  // Refusals of unread answers are counted. Logging each one would let clients fill the log.
-  if (refusal.status < 500 || refusal.errors[0].code === "unread_answers") return { refusal, why: null }
+  // Refusals of unread answers are counted, and a move is expected. Logging each one would let clients fill the log.
+  if (refusal.status < 500 || quiet.has(refusal.errors[0].code)) return { refusal, why: null }
   return { refusal, why: error === null ? cause : failureText(error) }
 }
 

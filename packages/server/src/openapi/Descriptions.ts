@@ -247,7 +247,7 @@ const feedOf = <S extends Schema.Top>(item: S, identifier: string) =>
   }).annotate({ identifier })
 
 const streamText =
-  "Server-sent events. `event: delivery` or `event: event`: `data` is an item of the list as one line of JSON, `id` the cursor behind it. `event: gap`: `data` is the time in which retention has deleted items. `event: end`: why the stream ends, as `token_expired`, `token_revoked`, `right_lost`, `shutdown` or `too_slow`. A comment comes every 15 seconds."
+  "Server-sent events. `event: delivery` or `event: event`: `data` is an item of the list as one line of JSON, `id` the cursor behind it. `event: gap`: `data` is the time in which retention has deleted items. `event: end`: why the stream ends, as `token_expired`, `token_revoked`, `right_lost`, `moved`, `shutdown` or `too_slow`. A comment comes every 15 seconds."
 
 const feedText =
   "Use the `meta.cursor` of an answer as the `after` of the next request; it never expires. Without `after`, the feed starts with the oldest item, or with the first one published at `since` or later. `resource_type` may be repeated. With `wait`, a request for which there is nothing waits up to this many seconds for the first item. If retention has deleted items behind the cursor, `meta.gap` is the time in which items are missing; the new cursor continues after it. With `Accept: text/event-stream`, the items come as a live stream, from `last-event-id`, `after` or `since` on, and otherwise from the next item."

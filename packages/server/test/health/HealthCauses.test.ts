@@ -12,7 +12,8 @@ const well: HealthStatus = {
   oldest_due_age_ms: 0,
   store_refusal: null,
   store_trouble: null,
-  clock_ahead_ms: 0
+  clock_ahead_ms: 0,
+  authorization_refusal: null
 }
 
 const statusOf = (changes: Partial<HealthStatus>) => readinessOf({ ...well, ...changes }, healthDefaults)

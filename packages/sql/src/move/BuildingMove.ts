@@ -198,12 +198,13 @@ export class BuildingMove {
         yield* this.#forget(coming)
       }
       const last = leaving.at(-1)
-      if (last !== undefined && isSame(last) && last.other === target.name && arriving.at(-1)?.id === last.id)
-        return null
+      const isOver = last?.way === "out" && isSame(last) && last.other === target.name
+      if (isOver && arriving.at(-1)?.id === last.id) return null
       if (absent !== null)
         return yield* refuse(source.name, `it does not serve building ${absent}, which was moved to another database.`)
       yield* this.#checkNumbers()
       yield* this.#checkKey()
+      yield* this.#sharesAuthorization()
       const move: BuildingMoves.BuildingMove = {
         id: crypto.randomUUID(),
         buildings: this.#buildings,
@@ -235,6 +236,24 @@ export class BuildingMove {
           this.#target.name,
           `its processes have another encryption key than those of ${this.#source.name}, and could not read the signing secrets. Give all cells the same key.`
         )
+    })
+  }
+
+  /**
+   * Whether both databases have their clients, grants and tokens in the same one. The rows of these in a database that
+   * uses another one's are not valid, so they must not be copied. Fails if they have them in different ones.
+   */
+  #sharesAuthorization(): Done<boolean> {
+    return Effect.gen({ self: this }, function* () {
+      const own = (yield* this.#agreed(this.#source))["authorizationDatabase"]
+      const other = (yield* this.#agreed(this.#target))["authorizationDatabase"]
+      if (own === undefined && other === undefined) return false
+      const [from, to] = [own ?? this.#source.name, other ?? this.#target.name]
+      if (from === to) return true
+      return yield* refuse(
+        this.#target.name,
+        `it has its clients and tokens in ${to}, and ${this.#source.name} in ${from}. Cells must share one authorization database, with the same host, port and name in the settings and in the command.`
+      )
     })
   }
 
@@ -318,7 +337,7 @@ export class BuildingMove {
           // The transaction has one connection, and may be repeated.
           const tables = new TableCopy(this.#source, target, this.#report)
           const arrived = yield* Effect.forEach(arrivingTables, (table) => tables.copy(table, "stopped", 1))
-          const isShared = (yield* this.#agreed(target))["authorizationDatabase"] !== undefined
+          const isShared = yield* this.#sharesAuthorization()
           const shared = yield* Effect.forEach(isShared ? keysOnly : sharedTables, (table) => this.#merge(table))
           yield* this.#note(target, { ...move, isDone: true })
           yield* target.follow(yield* movesOf(target))

@@ -13,7 +13,7 @@ import type { BuildingSide } from "../move/BuildingMove.ts"
 import type { FoundTenant, Key, KeyRange, Mark, MovedTable, Numbers, Part, Share } from "../move/MovedTables.ts"
 import { belongs, firstIdName, isIn, keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import { sqlStateOf } from "../StoreFailure.ts"
+import { movedState, sqlStateOf } from "../StoreFailure.ts"
 import { connect, linkTo, nameOf, schema } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
@@ -81,8 +81,24 @@ const mover = [
   "INSERT INTO mover VALUES (1) ON CONFLICT DO NOTHING"
 ]
 
-/** Holds the deliveries of buildings that leave, where no worker finds them. */
-const leaving = `CREATE TABLE IF NOT EXISTS leaving (LIKE queue INCLUDING DEFAULTS, PRIMARY KEY (id))`
+/**
+ * Holds the deliveries of buildings that leave, where no worker finds them. It is like the queue of this version, unless a
+ * killed move has left rows in it.
+ */
+const leaving = [
+  `DO $$ BEGIN
+    IF to_regclass('leaving') IS NOT NULL THEN
+      IF NOT EXISTS (SELECT 1 FROM leaving) THEN
+        DROP TABLE leaving;
+      END IF;
+    END IF;
+  END $$`,
+  "CREATE TABLE IF NOT EXISTS leaving (LIKE queue INCLUDING DEFAULTS, PRIMARY KEY (id))"
+]
+
+/** Where open deliveries are stored: in a source, also those that leave. */
+const queuesOf = ({ copyBelow }: Share): ReadonlyArray<string> =>
+  copyBelow === null ? ["queue", "leaving"] : ["queue"]
 
 /** Whether a delivery is of a building of a share. In a target, one that was copied counts before its event is there. */
 const isOfShare = ({ buildings, copyBelow }: Share, delivery: string): string => {
@@ -93,12 +109,10 @@ const isOfShare = ({ buildings, copyBelow }: Share, delivery: string): string =>
     : `(${delivery}.id < ${copyBelow} AND NOT EXISTS (${event} NOT ${isInside}))`
 }
 
-const anyDelivery = ["queue", "leaving", "deliveries"]
-  .map((name) => `SELECT id, event_id FROM ${name}`)
-  .join(" UNION ALL ")
-
-const attemptIsOfShare = ({ buildings, copyBelow }: Share): string => {
-  const event = `SELECT 1 FROM (${anyDelivery}) AS d JOIN events AS o ON o.id = d.event_id WHERE d.id = delivery_id AND`
+const attemptIsOfShare = (share: Share): string => {
+  const { buildings, copyBelow } = share
+  const deliveries = [...queuesOf(share), "deliveries"].map((name) => `SELECT id, event_id FROM ${name}`)
+  const event = `SELECT 1 FROM (${deliveries.join(" UNION ALL ")}) AS d JOIN events AS o ON o.id = d.event_id WHERE d.id = delivery_id AND`
   const isInside = isIn("o.building_id", buildings)
   return copyBelow === null
     ? `EXISTS (${event} ${isInside})`
@@ -110,8 +124,7 @@ const rowsOf = (table: MovedTable, share: Share | null): string => {
   const all = stored[table.name] ?? table.name
   if (share === null) return all
   if (table.name === "deliveries") return deliveriesIn([over], isOfShare(share, "d"))
-  if (table.name === "open_deliveries")
-    return deliveriesIn([waiting("queue"), waiting("leaving")], isOfShare(share, "d"))
+  if (table.name === "open_deliveries") return deliveriesIn(queuesOf(share).map(waiting), isOfShare(share, "d"))
   const condition = table.name === "attempts" ? attemptIsOfShare(share) : belongs(table, table.key, share)
   return condition === "TRUE" ? all : `(SELECT * FROM ${all} WHERE ${condition}) AS ${table.name}`
 }
@@ -144,11 +157,7 @@ const placesOf = (
   { key, name }: MovedTable,
   share: Share | null = null
 ): ReadonlyArray<readonly [table: string, key: string]> => {
-  if (name === "open_deliveries")
-    return [
-      ["queue", key],
-      ["leaving", key]
-    ]
+  if (name === "open_deliveries") return (share === null ? ["queue"] : queuesOf(share)).map((table) => [table, key])
   if (name === "deliveries" && share === null)
     return [
       ["queue", key],
@@ -279,27 +288,51 @@ const hasLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>, of: "building
   `(SELECT r.column3 FROM ${movesAs(moves, of)} AS r WHERE ${id} BETWEEN r.column1 AND r.column2
     ORDER BY r.column4 DESC LIMIT 1)`
 
-/** Refuses new rows for buildings that have left, from a process or a host's transaction that has not noticed it. */
+/** SQL: whether the last move of a building or tenant is complete, and the name of the other database. */
+const lastMove = (kind: string, id: string): string =>
+  `SELECT (m ->> 'isDone')::boolean AS done, m ->> 'other' AS other
+    FROM ${schema}.settings AS s, json_array_elements(s.value::json) WITH ORDINALITY AS moves(m, place),
+      json_array_elements(m -> (${kind} || 's')) AS r
+    WHERE s.name = '${BuildingMoves.movesName}' AND ${id} BETWEEN (r ->> 0)::bigint AND (r ->> 1)::bigint
+    ORDER BY place DESC LIMIT 1`
+
+/**
+ * Refuses new rows for buildings that have left, from a process or a host's transaction that has not noticed it. The
+ * messages are read by `HostPublish`.
+ */
 const keepLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>): ReadonlyArray<string> => {
   if (!moves.some(({ way }) => way === "out")) return []
-  const refusing = (name: string, table: string, condition: string): ReadonlyArray<string> => [
+  const refusing = (name: string, table: string, scope: string, condition: string): ReadonlyArray<string> => [
     `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        scope record;
+        move record;
       BEGIN
-        IF EXISTS (SELECT 1 FROM added AS a WHERE ${condition}) THEN
-          RAISE EXCEPTION 'The building was moved to another database (doorhook move --buildings), which serves it now.'
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+        SELECT ${scope} INTO scope FROM added AS a WHERE ${condition} LIMIT 1;
+        IF NOT FOUND THEN
+          RETURN NULL;
         END IF;
-        RETURN NULL;
+        ${lastMove("scope.kind", "scope.id")} INTO move;
+        RAISE EXCEPTION USING ERRCODE = '${movedState}', MESSAGE = CASE
+          WHEN move.done THEN format('The %s %s was moved to %s, which serves it now.', scope.kind, scope.id, move.other)
+          ELSE format('The %s %s is being moved to %s, which serves it after the move. Try again in a few seconds.',
+            scope.kind, scope.id, coalesce(move.other, 'another database')) END;
       END
     $$`,
     `CREATE OR REPLACE TRIGGER ${name} AFTER INSERT ON ${table} REFERENCING NEW TABLE AS added
       FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`
   ]
   return [
-    ...refusing("refuse_events", "events", hasLeft(moves, "buildings", "a.building_id")),
+    ...refusing(
+      "refuse_events",
+      "events",
+      "'building' AS kind, a.building_id AS id",
+      hasLeft(moves, "buildings", "a.building_id")
+    ),
     ...refusing(
       "refuse_integrations",
       "integrations",
+      "a.scope_type AS kind, a.scope_id AS id",
       `CASE a.scope_type WHEN 'building' THEN ${hasLeft(moves, "buildings", "a.scope_id")}
         WHEN 'tenant' THEN ${hasLeft(moves, "tenants", "a.scope_id")} END`
     )
@@ -317,7 +350,7 @@ const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> =
         END IF;
         IF TG_TABLE_NAME = 'queue' THEN
           RAISE EXCEPTION 'The building is being moved to another database (doorhook move --buildings).'
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = '${movedState}';
         END IF;
         RETURN NULL;
       END
@@ -365,7 +398,7 @@ const closing = [
   `CREATE OR REPLACE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       RAISE EXCEPTION 'doorhook was moved from this database to another one. Start it there; this one accepts no changes.'
-        USING ERRCODE = 'object_not_in_prerequisite_state';
+        USING ERRCODE = '${movedState}';
     END
   $$`,
   ...changed.map(
@@ -489,6 +522,10 @@ class PostgresMoveSide implements BuildingSide {
     return name === "attempts" ? attemptIsOfShare(share) : belongs(table, key, share)
   }
 
+  get #moves() {
+    return Effect.map(this.mark(BuildingMoves.movesName), (text) => BuildingMoves.decodeMoves(text) ?? [])
+  }
+
   mark(name: Mark): Effect.Effect<string | null, DatabaseUnusable> {
     return Effect.map(
       this.#run(this.#sql.unsafe<{ readonly value: string }>(byName, [name])),
@@ -550,7 +587,12 @@ class PostgresMoveSide implements BuildingSide {
 
   choose(share: Share): Effect.Effect<void, DatabaseUnusable> {
     this.#share = share
-    return this.#run(Effect.asVoid(this.#sql.unsafe(leaving)))
+    return this.#run(
+      Effect.gen({ self: this }, function* () {
+        // In a target, buildings that come back are no longer refused.
+        yield* this.#each(share.copyBelow === null ? leaving : keepLeft(yield* this.#moves))
+      })
+    )
   }
 
   get tenants(): Effect.Effect<ReadonlyArray<FoundTenant>, DatabaseUnusable> {
@@ -569,7 +611,7 @@ class PostgresMoveSide implements BuildingSide {
   get integrations(): Effect.Effect<ReadonlyArray<number>, DatabaseUnusable> {
     const share = this.#share
     if (share === null) return Effect.succeed([])
-    const deliveries = ["queue", "leaving"].map(
+    const deliveries = queuesOf(share).map(
       (name) => `SELECT integration_id FROM ${name} WHERE ${isOfShare(share, name)}`
     )
     return Effect.map(
@@ -586,7 +628,7 @@ class PostgresMoveSide implements BuildingSide {
 
   whileLeaving<A>(work: Effect.Effect<A, DatabaseUnusable>): Effect.Effect<A, DatabaseUnusable> {
     // Outside of a transaction, each statement holds only one lock.
-    return Effect.tap(work, () => this.#run(this.#each(letGo)))
+    return Effect.tap(work, () => this.#run(this.#each([...letGo, "DROP TABLE IF EXISTS leaving"])))
   }
 
   get fence(): Effect.Effect<void, DatabaseUnusable> {
@@ -595,7 +637,7 @@ class PostgresMoveSide implements BuildingSide {
     const work = Effect.gen({ self: this }, function* () {
       yield* this.#lock(["integrations", "events", "queue", "deliveries", "endings"])
       yield* this.#each([wholeTables])
-      const moves = BuildingMoves.decodeMoves(yield* this.mark(BuildingMoves.movesName)) ?? []
+      const moves = yield* this.#moves
       const integrations = yield* this.integrations
       yield* this.#each([...takeAway(share), ...holdStill(integrations), ...keepLeft(moves)])
     })
@@ -606,7 +648,7 @@ class PostgresMoveSide implements BuildingSide {
     const share = this.#share
     if (share === null) return Effect.void
     const work = Effect.gen({ self: this }, function* () {
-      const moves = BuildingMoves.decodeMoves(yield* this.mark(BuildingMoves.movesName)) ?? []
+      const moves = yield* this.#moves
       const refusals = moves.some(({ way }) => way === "out")
         ? keepLeft(moves)
         : ["events", "integrations"].map((table) => `DROP TRIGGER IF EXISTS refuse_${table} ON ${table}`)
@@ -661,7 +703,12 @@ class PostgresMoveSide implements BuildingSide {
       (name) => `SELECT setval((${sequences[name]})::regclass, ${Math.max(numbers[name], 1)}, ${numbers[name] > 0})`
     )
     return this.#run(
-      this.#sql.withTransaction(this.#each([wholeTables, ...unlink, ...link, "DELETE FROM tallies", countAll, ...set]))
+      this.#sql.withTransaction(
+        Effect.gen({ self: this }, function* () {
+          const left = keepLeft(yield* this.#moves)
+          yield* this.#each([wholeTables, ...unlink, ...link, "DELETE FROM tallies", countAll, ...set, ...left])
+        })
+      )
     )
   }
 

@@ -5,11 +5,11 @@
  * The client may be the host's own, connected to the same database. Without Effect, any client can call
  * `doorhook.publish(event)` in SQL (`migrations/PublishFunction`).
  */
-import type { NewEvent } from "@doorhook/core"
+import type { NewEvent, NotServed } from "@doorhook/core"
 import { EventId, StoreError } from "@doorhook/core"
 import { Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
-import { currentRole, publishCall, publishRemedyFor } from "../HostPublish.ts"
+import { currentRole, notServed, publishCall, publishRemedyFor } from "../HostPublish.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
@@ -25,7 +25,9 @@ const outside = Effect.suspend(() =>
   )
 )
 
-const asStoreError = (sql: SqlClient.SqlClient, cause: unknown) => {
+const refusalOf = (sql: SqlClient.SqlClient, cause: unknown): Effect.Effect<never, StoreError | NotServed> => {
+  const elsewhere = notServed(cause)
+  if (elsewhere !== undefined) return Effect.fail(elsewhere)
   const remedy = publishRemedyFor(cause)
   if (remedy === undefined) return Effect.fail(storeErrorOf("publish", cause))
   return sql.unsafe<{ readonly role: string }>(currentRole).pipe(
@@ -40,7 +42,8 @@ const asStoreError = (sql: SqlClient.SqlClient, cause: unknown) => {
 
 /**
  * Stores events with their deliveries. Returns the id of each event and its number of deliveries. Fails outside a
- * transaction. After a failure the caller's transaction is still usable, so a host that handles the error can continue.
+ * transaction, and if another database is to serve a building, or serves it. After a failure the caller's transaction is
+ * still usable, so a host that handles the error can continue.
  */
 export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
   const sql = yield* SqlClient.SqlClient
@@ -51,6 +54,6 @@ export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEve
     Effect.flatMap(decode),
     // Nested, so a savepoint.
     sql.withTransaction,
-    Effect.catch((cause) => asStoreError(sql, cause))
+    Effect.catch((cause) => refusalOf(sql, cause))
   )
 })

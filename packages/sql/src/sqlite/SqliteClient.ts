@@ -472,7 +472,7 @@ export const make: (
     return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteTurns, turns),
       Context.add(ReadConnection, makeReads(db, prepare, snapshots, connection, sql, connected, yield* Tracer.Tracer)),
-      Context.add(StoreHealth, { ...connected.health, probe: Effect.void })
+      Context.add(StoreHealth, { ...connected.health, probe: Effect.void, probeShared: Effect.void })
     )
   })
 
