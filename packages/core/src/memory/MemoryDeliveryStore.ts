@@ -89,6 +89,9 @@ const make = Effect.gen(function* () {
             enqueue(delivery, event, integrations.get(delivery.integration_id), hasEnded)
           )
         })
+        // The worker learns only of deliveries that are not cancelled, so it could not end the other leases.
+        for (const delivery of stored.flat())
+          if (delivery.standing.state === "cancelled") deliveries.move(delivery, { ...delivery.standing, worker: null })
         return Effect.succeed(stored.map((each) => each.map(({ id, standing }) => ({ id, state: standing.state }))))
       }),
 

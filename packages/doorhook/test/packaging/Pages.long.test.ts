@@ -30,6 +30,7 @@ const elsewhere: ReadonlyArray<readonly [part: string, reason: string]> = [
   ["npm run change", "Release.ts raises the versions and publishes to a registry of its own"],
   ["doorhook-conformance.cjs", "packed-install.ts runs the file, on older versions of Node.js, too"],
   ["doorhook move", "Move.test.ts moves databases in both directions"],
+  ["postgres://doorhook@db2.internal", "Growth.long.test.ts sets up a second cell"],
   ["curl -N", "never ends; Streams.test.ts follows streams"],
   ["docker", "needs Docker; Deploy.test.ts and Image.ts check the files"],
   ["systemctl", "changes the machine; Deploy.test.ts checks the unit"],

@@ -14,6 +14,7 @@ const sources = globSync("packages/{core,node,server,sql,doorhook,receiver}/src/
 /** Files that compare a secret with a presented value. */
 const comparisons = [
   "packages/core/src/delivery/Signature.ts",
+  "packages/core/src/integrations/Subscriptions.ts",
   "packages/core/src/memory/DocumentDirectory.ts",
   "packages/core/src/memory/MemoryTokenStore.ts",
   "packages/core/src/oauth/Secrets.ts",

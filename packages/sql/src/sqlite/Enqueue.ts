@@ -174,6 +174,8 @@ export const makeEnqueue = ({ known, state, turns }: FileOwner): Enqueue => {
     state.isChanged = true
     if (state.event - state.listedEvent >= listEvery) listNew()
     if (cancelled.size === 0) return stored
+    // The worker learns only of deliveries that are not cancelled, so it could not end the other leases.
+    for (const id of held) if (cancelled.has(id)) leases.delete(id)
     return stored.map((each) => each.map((one) => (cancelled.has(one.id) ? { ...one, state: "cancelled" } : one)))
   }
 

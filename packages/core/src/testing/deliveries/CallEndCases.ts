@@ -142,6 +142,14 @@ export const callEndCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const ids = [first, second].flatMap((each) => (each === undefined ? [] : [each.id]))
       yield* expectEqual("states", yield* endings(ids), [ended, ended])
       yield* expectEqual("claimed", yield* claim(start), [])
+      // No lease is left, because the worker doesn't know the deliveries.
+      yield* Effect.forEach(ids, (id) => resend(id, start), { discard: true })
+      const claimed = (yield* claim(start)).map(({ id }) => id)
+      yield* expectEqual(
+        "claimed after a resend",
+        claimed.toSorted((x, y) => x - y),
+        ids
+      )
     })
   },
   {
