@@ -7,13 +7,10 @@ import type { HostDirectory } from "doorhook"
 import type { TestDoorhookOptions } from "doorhook/testing"
 import { createTestDoorhook } from "doorhook/testing"
 import { Effect, Redacted, Schema } from "effect"
-import { mount } from "../../doorhook/test/harness/Embedded.ts"
+import { client, directory as common, mount } from "../../doorhook/test/harness/Embedded.ts"
 import { mcp } from "../src/index.ts"
 import { logIn } from "../../doorhook/test/harness/LoginForm.ts"
 import { authorizeUrl, codeIn, exchange } from "../../doorhook/test/harness/CodeGrant.ts"
-
-/** The client in the directory. */
-export const client = { client_id: "c1", client_secret: "s1", redirect_uri: "https://client.example/cb" } as const
 
 /** A secret of the client, made of `length` bytes. */
 export const secretOf = (fill: number, length = 24): string =>
@@ -105,14 +102,9 @@ export const isSignedBy = (
 export const rights = { ada: true }
 
 export const directory: HostDirectory = {
-  client: (id) =>
-    id === client.client_id
-      ? { id, name: "Acme", secret: client.client_secret, redirect_uris: [client.redirect_uri] }
-      : null,
-  authenticate: async (login, password) => (password === "right" ? { id: login } : null),
+  ...common,
   administers: (user, building) =>
-    user === "ada" ? rights.ada && (building === 1 || building > 100) : user === "ben" && building === 2,
-  isTenant: () => false
+    user === "ada" ? rights.ada && (building === 1 || building > 100) : user === "ben" && building === 2
 }
 
 /** Starts a service whose time moves, and logs `ada` in. */

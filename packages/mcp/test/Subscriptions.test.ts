@@ -3,11 +3,10 @@
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { live } from "../../doorhook/test/harness/Embedded.ts"
+import { client, live } from "../../doorhook/test/harness/Embedded.ts"
 import {
   acceptance,
   callerOf,
-  client,
   isSignedBy,
   resultOf,
   rights,

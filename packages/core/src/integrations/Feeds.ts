@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Latch, Layer, Option, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
-import { Absence, refusalOf } from "../model/BuildingMoves.ts"
+import { Absence } from "../model/BuildingMoves.ts"
 import type { Delivery } from "../model/Delivery.ts"
 import { makeViews } from "../delivery/EventViews.ts"
 import type { SeenEvent } from "../delivery/EventViews.ts"
@@ -15,14 +15,14 @@ import type { ResourceType } from "../model/ResourceType.ts"
 import type { FeedPart, FeedPlace, FeedSource } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
-import { Directory, hasRight } from "../ports/Directory.ts"
+import { Directory } from "../ports/Directory.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { storeTime } from "../ports/StoreClock.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { FeedHub } from "./FeedHub.ts"
 import type { Actor, ScopeError } from "./Integrations.ts"
-import { Integrations, ScopeNotFound } from "./Integrations.ts"
+import { checkScope, Integrations } from "./Integrations.ts"
 import { partBytes } from "./ScopeReader.ts"
 
 /** A feed: of an integration of a building or tenant, or, without an integration, of the building or tenant itself. */
@@ -171,10 +171,7 @@ export class Feeds extends Context.Service<
       const authorize: Feeds["Service"]["authorize"] = (actor, { integration, scope }) =>
         integration !== null
           ? Effect.asVoid(integrations.get(actor, scope, integration))
-          : Effect.flatMap(hasRight(directory, actor.user_id, scope), (isRight) => {
-              const refusal = isRight ? refusalOf(absence, [scope]) : new ScopeNotFound({ scope })
-              return refusal === null ? Effect.void : Effect.fail(refusal)
-            })
+          : checkScope(directory, absence, actor, scope)
 
       const locate = makeLocate(store, now)
 

@@ -325,6 +325,18 @@ const applyChanges = (
   ...(status !== undefined && withStatus(integration, status))
 })
 
+/** Fails if the user has no right to a building or tenant, or another database serves it. */
+export const checkScope = (
+  directory: Directory["Service"],
+  absence: (typeof Absence)["Service"],
+  { user_id }: Actor,
+  scope: Scope
+): Effect.Effect<void, ScopeError | DirectoryError> =>
+  Effect.flatMapEager(hasRight(directory, user_id, scope), (isRight) => {
+    const refusal = isRight ? refusalOf(absence, [scope]) : new ScopeNotFound({ scope })
+    return refusal === null ? Exit.void : Exit.fail(refusal)
+  })
+
 /** Checks rights, and finds integrations within a scope. */
 const makeAccess = (
   directory: Directory["Service"],
@@ -348,11 +360,7 @@ const makeAccess = (
     )
 
   return {
-    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeError | DirectoryError> =>
-      Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) => {
-        const refusal = isRight ? refusalOf(absence, [scope]) : new ScopeNotFound({ scope })
-        return refusal === null ? Exit.void : Exit.fail(refusal)
-      }),
+    authorize: (actor: Actor, scope: Scope) => checkScope(directory, absence, actor, scope),
     find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
     locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.findRef(id))
   }

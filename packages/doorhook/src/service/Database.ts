@@ -55,22 +55,22 @@ const services = Context.pick(
 )
 
 /** Imports the PostgreSQL stores on demand, because loading them would slow down every start on a SQLite file. */
+const postgresStores = Effect.promise(() => import("@doorhook/sql/postgres"))
+
 const postgresLayer = (
   url: Redacted.Redacted,
   encryptionKey: Redacted.Redacted | undefined,
   timeout: number | undefined
 ): Layer.Layer<Services, DatabaseUnusable> =>
   Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("@doorhook/sql/postgres")),
-      ({ PostgresStore, PostgresWakeSignal }) =>
-        Layer.effectContext(
-          PostgresWakeSignal.layer.pipe(
-            Layer.provideMerge(PostgresStore.layer({ url, encryptionKey, timeout })),
-            Layer.build,
-            Effect.map(services)
-          )
+    Effect.map(postgresStores, ({ PostgresStore, PostgresWakeSignal }) =>
+      Layer.effectContext(
+        PostgresWakeSignal.layer.pipe(
+          Layer.provideMerge(PostgresStore.layer({ url, encryptionKey, timeout })),
+          Layer.build,
+          Effect.map(services)
         )
+      )
     )
   )
 
@@ -82,23 +82,21 @@ const withShared = (
   timeout: number | undefined
 ): Layer.Layer<Services, DatabaseUnusable> =>
   Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("@doorhook/sql/postgres")),
-      ({ PostgresStore }) =>
-        Layer.effectContext(
-          Effect.gen(function* () {
-            const cell = yield* Layer.build(own)
-            const shared = yield* Layer.build(PostgresStore.authorizationLayer({ url, encryptionKey, timeout }))
-            const { getOrCreateSecret, replaceSecret } = Context.get(shared, SettingStore)
-            return Context.merge(cell, Context.pick(TokenStore, ClientStore)(shared)).pipe(
-              Context.add(SettingStore, { ...Context.get(cell, SettingStore), getOrCreateSecret, replaceSecret }),
-              Context.add(StoreHealth, {
-                ...Context.get(cell, StoreHealth),
-                probeShared: Context.get(shared, StoreHealth).probe
-              })
-            )
-          })
-        )
+    Effect.map(postgresStores, ({ PostgresStore }) =>
+      Layer.effectContext(
+        Effect.gen(function* () {
+          const cell = yield* Layer.build(own)
+          const shared = yield* Layer.build(PostgresStore.authorizationLayer({ url, encryptionKey, timeout }))
+          const { getOrCreateSecret, replaceSecret } = Context.get(shared, SettingStore)
+          return Context.merge(cell, Context.pick(TokenStore, ClientStore)(shared)).pipe(
+            Context.add(SettingStore, { ...Context.get(cell, SettingStore), getOrCreateSecret, replaceSecret }),
+            Context.add(StoreHealth, {
+              ...Context.get(cell, StoreHealth),
+              probeShared: Context.get(shared, StoreHealth).probe
+            })
+          )
+        })
+      )
     )
   )
 

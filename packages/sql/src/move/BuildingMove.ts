@@ -85,7 +85,7 @@ export class BuildingMove {
       yield* target.atomically(Effect.void)
       const move = yield* this.#begin()
       if (move === null) return []
-      yield* this.#choose({ buildings: move.buildings, tenants: move.tenants, integrations: [] })
+      yield* this.#choose(move)
       if (!move.isDone && !(yield* this.#isLeaving(move.id)))
         yield* Effect.forEach(historyTables, (table) => this.#tables.copy(table, "copying"), { discard: true })
       return yield* source.whileLeaving(this.#lastStep)
@@ -119,7 +119,7 @@ export class BuildingMove {
       const tenants = BuildingMoves.joinRanges([...begun.tenants, ...(yield* this.#findTenants())])
       const move = { ...begun, tenants }
       if (BuildingMoves.rangesText(tenants) !== BuildingMoves.rangesText(begun.tenants)) {
-        yield* this.#note(target, move)
+        yield* this.#note(target, move.id, move)
         yield* this.#noteLeaving(move, false)
         yield* source.noticed
       }
@@ -129,12 +129,11 @@ export class BuildingMove {
   }
 
   /** Keeps the source's processes from the rows of a move. */
-  #stop({ buildings, tenants }: BuildingMoves.BuildingMove): Done {
-    const share = { buildings, tenants, integrations: [] }
+  #stop(move: BuildingMoves.BuildingMove): Done {
     return Effect.gen({ self: this }, function* () {
-      yield* this.#choose(share)
+      yield* this.#choose(move)
       yield* this.#source.fence
-      yield* this.#choose({ ...share, integrations: yield* this.#source.integrations })
+      yield* this.#choose(move, yield* this.#source.integrations)
     })
   }
 
@@ -144,10 +143,9 @@ export class BuildingMove {
     return Effect.gen({ self: this }, function* () {
       yield* target.atomically(Effect.void)
       if ((yield* movesOf(target)).some((move) => move.id === id && move.isDone)) return
-      const others = (yield* movesOf(source)).filter((move) => move.id !== id)
-      yield* source.setMark(BuildingMoves.movesName, BuildingMoves.encodeMoves(others))
+      yield* this.#note(source, id, null)
       yield* source.release
-      yield* source.follow(others)
+      yield* source.follow(yield* movesOf(source))
     }).pipe(
       Effect.catchTag("DatabaseUnusable", (error) =>
         Effect.logError(
@@ -158,10 +156,12 @@ export class BuildingMove {
   }
 
   #noteLeaving(move: BuildingMoves.BuildingMove, isDone: boolean): Done {
-    return this.#note(this.#source, { ...move, way: "out", isDone, other: this.#target.name })
+    return this.#note(this.#source, move.id, { ...move, way: "out", isDone, other: this.#target.name })
   }
 
-  #choose(share: Omit<Share, "copyBelow">): Done {
+  /** Chooses the rows of a move in both databases, once known with the integrations that it takes. */
+  #choose({ buildings, tenants }: BuildingMoves.Selection, integrations: ReadonlyArray<number> = []): Done {
+    const share = { buildings, tenants, integrations }
     return Effect.gen({ self: this }, function* () {
       yield* this.#source.choose({ ...share, copyBelow: null })
       yield* this.#target.choose({ ...share, copyBelow: yield* this.#firstId })
@@ -213,7 +213,7 @@ export class BuildingMove {
         isDone: false,
         other: source.name
       }
-      yield* this.#note(target, move)
+      yield* this.#note(target, move.id, move)
       return move
     })
   }
@@ -303,14 +303,13 @@ export class BuildingMove {
   #forget(move: BuildingMoves.BuildingMove): Done {
     const target = this.#target
     return Effect.gen({ self: this }, function* () {
-      yield* this.#choose({ buildings: move.buildings, tenants: move.tenants, integrations: [] })
+      yield* this.#choose(move)
       yield* Effect.forEach(
         historyTables.toReversed(),
         (table) => target.replace(table, { after: null, last: null }, "[]", false),
         { discard: true }
       )
-      const others = (yield* movesOf(target)).filter(({ id }) => id !== move.id)
-      yield* target.setMark(BuildingMoves.movesName, BuildingMoves.encodeMoves(others))
+      yield* this.#note(target, move.id, null)
     })
   }
 
@@ -318,11 +317,14 @@ export class BuildingMove {
     return Effect.map(movesOf(this.#source), (moves) => moves.some((move) => move.id === id))
   }
 
-  /** Records a move in a database, in place of its earlier state. */
-  #note(side: BuildingSide, move: BuildingMoves.BuildingMove): Done {
+  /** Records a move in a database, in place of its earlier state; null removes it. */
+  #note(side: BuildingSide, id: string, move: BuildingMoves.BuildingMove | null): Done {
     return Effect.flatMap(movesOf(side), (moves) => {
-      const others = moves.filter(({ id }) => id !== move.id)
-      return side.setMark(BuildingMoves.movesName, BuildingMoves.encodeMoves([...others, move]))
+      const others = moves.filter((other) => other.id !== id)
+      return side.setMark(
+        BuildingMoves.movesName,
+        BuildingMoves.encodeMoves(move === null ? others : [...others, move])
+      )
     })
   }
 
@@ -339,7 +341,7 @@ export class BuildingMove {
           const arrived = yield* Effect.forEach(arrivingTables, (table) => tables.copy(table, "stopped", 1))
           const isShared = yield* this.#sharesAuthorization()
           const shared = yield* Effect.forEach(isShared ? keysOnly : sharedTables, (table) => this.#merge(table))
-          yield* this.#note(target, { ...move, isDone: true })
+          yield* this.#note(target, move.id, { ...move, isDone: true })
           yield* target.follow(yield* movesOf(target))
           return [...history, ...arrived, ...shared]
         })

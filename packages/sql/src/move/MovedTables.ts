@@ -231,6 +231,17 @@ export const isIn = (column: string, ranges: ReadonlyArray<BuildingMoves.Range>)
     : `EXISTS (SELECT 1 FROM (VALUES ${ranges.map(([first, last]) => `(${first}, ${last})`).join(", ")}) AS r
         WHERE ${column} BETWEEN r.column1 AND r.column2)`
 
+/**
+ * Whether a delivery is of a building of a share. `event` is a query for its event `o`, up to a further condition. In a
+ * target, a delivery that was copied counts before its event is there.
+ */
+export const isOfBuildings = ({ buildings, copyBelow }: Share, id: string, event: string): string => {
+  const isOurs = isIn("o.building_id", buildings)
+  return copyBelow === null
+    ? `EXISTS (${event} ${isOurs})`
+    : `(${id} < ${copyBelow} AND NOT EXISTS (${event} NOT ${isOurs}))`
+}
+
 const isOneOf = (column: string, ids: ReadonlyArray<number>): string =>
   ids.length === 0 ? "FALSE" : `${column} IN (${ids.join(", ")})`
 

@@ -11,7 +11,16 @@ import type { SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { BuildingSide } from "../move/BuildingMove.ts"
 import type { FoundTenant, Key, KeyRange, Mark, MovedTable, Numbers, Part, Share } from "../move/MovedTables.ts"
-import { belongs, firstIdName, isIn, keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
+import {
+  belongs,
+  firstIdName,
+  isIn,
+  isOfBuildings,
+  keptSettings,
+  marks,
+  movedTables,
+  partEnd
+} from "../move/MovedTables.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import { movedState, sqlStateOf } from "../StoreFailure.ts"
 import { connect, linkTo, nameOf, schema } from "./PostgresDatabase.ts"
@@ -48,10 +57,17 @@ const noticeTime = "3 seconds"
 const open = "state IN ('pending', 'retrying')"
 const endedColumns = `attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt`
 
-/** Deliveries that wait, in the form they are copied in. A leased delivery waits, as after the release of its lease. */
+/** State and resend of a delivery in the queue without its lease, as after a release. */
+const unleased = {
+  state:
+    "CASE WHEN state <> 'delivering' THEN state WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END",
+  resend: "least(resend, 1)"
+}
+
+/** Deliveries that wait, in the form they are copied in. A leased delivery waits, too. */
 const waiting = (table: string): string => `SELECT id, integration_id AS integration, event_id,
-    CASE WHEN state <> 'delivering' THEN state WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END AS state,
-    NULL AS reason, lane, attempts, early, least(resend, 1) AS resend, due_at, NULL::bigint AS attempt_started_at,
+    ${unleased.state} AS state, NULL AS reason, lane, attempts, early, ${unleased.resend} AS resend, due_at,
+    NULL::bigint AS attempt_started_at,
     NULL::bigint AS attempt_duration_ms, NULL AS attempt_outcome, NULL::integer AS attempt_status,
     NULL AS attempt_detail, NULL AS attempt_excerpt FROM ${table}`
 
@@ -100,23 +116,13 @@ const leaving = [
 const queuesOf = ({ copyBelow }: Share): ReadonlyArray<string> =>
   copyBelow === null ? ["queue", "leaving"] : ["queue"]
 
-/** Whether a delivery is of a building of a share. In a target, one that was copied counts before its event is there. */
-const isOfShare = ({ buildings, copyBelow }: Share, delivery: string): string => {
-  const event = `SELECT 1 FROM events AS o WHERE o.id = ${delivery}.event_id AND`
-  const isInside = isIn("o.building_id", buildings)
-  return copyBelow === null
-    ? `EXISTS (${event} ${isInside})`
-    : `(${delivery}.id < ${copyBelow} AND NOT EXISTS (${event} NOT ${isInside}))`
-}
+const isOfShare = (share: Share, delivery: string): string =>
+  isOfBuildings(share, `${delivery}.id`, `SELECT 1 FROM events AS o WHERE o.id = ${delivery}.event_id AND`)
 
 const attemptIsOfShare = (share: Share): string => {
-  const { buildings, copyBelow } = share
   const deliveries = [...queuesOf(share), "deliveries"].map((name) => `SELECT id, event_id FROM ${name}`)
   const event = `SELECT 1 FROM (${deliveries.join(" UNION ALL ")}) AS d JOIN events AS o ON o.id = d.event_id WHERE d.id = delivery_id AND`
-  const isInside = isIn("o.building_id", buildings)
-  return copyBelow === null
-    ? `EXISTS (${event} ${isInside})`
-    : `(delivery_id < ${copyBelow} AND NOT EXISTS (${event} NOT ${isInside}))`
+  return isOfBuildings(share, "delivery_id", event)
 }
 
 /** The rows of a table that are copied, all or those of a share. */
@@ -364,7 +370,8 @@ const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> =
 
 const letGo = ["integrations", "queue"].map((table) => `DROP TRIGGER IF EXISTS hold_still ON ${table}`)
 
-const queued = "id, integration_id, event_id, created_at, due_at, attempts, lane, resend, early, state"
+const kept = "id, integration_id, event_id, created_at, due_at, attempts, lane, early"
+const queued = `${kept}, state, resend`
 
 /** Takes the deliveries of a share away from the workers. Their attempts in flight are repeated in the target. */
 const takeAway = (share: Share): ReadonlyArray<string> => {
@@ -376,13 +383,7 @@ const takeAway = (share: Share): ReadonlyArray<string> => {
       FROM queue AS q LEFT JOIN endings AS n ON n.integration_id = q.integration_id
       WHERE q.state = 'delivering' AND coalesce(n.last_id < q.id, TRUE) AND ${isOurs}`,
     `WITH gone AS (DELETE FROM queue AS q WHERE ${isOurs} RETURNING q.*)
-      INSERT INTO leaving (${queued}) SELECT ${queued
-        .replace(
-          "state",
-          `CASE WHEN state <> 'delivering' THEN state
-        WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
-        )
-        .replace("resend,", "least(resend, 1),")} FROM gone`
+      INSERT INTO leaving (${queued}) SELECT ${kept}, ${unleased.state}, ${unleased.resend} FROM gone`
   ]
 }
 
@@ -725,9 +726,9 @@ class PostgresMoveSide implements BuildingSide {
   }
 
   /**
-   * Waits for the transactions that change tables or lock rows, and keeps others from them until the transaction ends. Processes lock
-   * tables in other orders, and the server ends one of two transactions that wait for each other. The locks are taken
-   * in a transaction inside, so that they can be taken again.
+   * Waits for the transactions that change tables or lock rows, and keeps others from them until the transaction ends.
+   * Processes lock tables in other orders, and the server ends one of two transactions that wait for each other. The
+   * locks are taken in a transaction inside, so that they can be taken again.
    */
   #lock(tables: ReadonlyArray<string>): Effect.Effect<void, SqlError.SqlError | DatabaseUnusable> {
     return this.#sql.withTransaction(this.#sql.unsafe(`LOCK TABLE ${tables.join(", ")} IN EXCLUSIVE MODE`)).pipe(

@@ -113,7 +113,10 @@ export const layer = (
 /** Maximum number of connections to a database that is only used for clients, tokens and settings. */
 const authorizationConnections = 4
 
-/** Provides the clients, grants, tokens and settings of a database, and its health, for processes whose other rows are in another one. */
+/**
+ * Provides the clients, grants, tokens and settings of a database, and its health, for processes whose other rows are in
+ * another one.
+ */
 export const authorizationLayer = (
   config: PostgresStoreConfig
 ): Layer.Layer<TokenStore | ClientStore | SettingStore, DatabaseUnusable> =>

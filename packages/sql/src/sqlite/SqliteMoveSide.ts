@@ -7,7 +7,16 @@ import type { DatabaseSync } from "node:sqlite"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { BuildingSide } from "../move/BuildingMove.ts"
 import type { FoundTenant, Key, KeyRange, Mark, MovedTable, Numbers, Part, Share } from "../move/MovedTables.ts"
-import { belongs, firstIdName, isIn, keptSettings, marks, movedTables, partEnd } from "../move/MovedTables.ts"
+import {
+  belongs,
+  firstIdName,
+  isIn,
+  isOfBuildings,
+  keptSettings,
+  marks,
+  movedTables,
+  partEnd
+} from "../move/MovedTables.ts"
 import { fromStored, toStored } from "../postgres/NulText.ts"
 import { sqlite } from "../Dialect.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
@@ -39,13 +48,8 @@ const escaped = (column: string): string =>
 const isOpen = "d.state IN (0, 2)"
 
 /** SQL: whether a row of the table `d` is of a building of a share. In a target, a copy counts before its event is there. */
-const isOfShare = ({ buildings, copyBelow }: Share, id: string, event: string): string => {
-  const events = `SELECT 1 FROM events AS o WHERE o.seq = ${event} AND`
-  const isInside = isIn("o.building_id", buildings)
-  return copyBelow === null
-    ? `EXISTS (${events} ${isInside})`
-    : `(${id} < ${copyBelow} AND NOT EXISTS (${events} NOT ${isInside}))`
-}
+const isOfShare = (share: Share, id: string, event: string): string =>
+  isOfBuildings(share, id, `SELECT 1 FROM events AS o WHERE o.seq = ${event} AND`)
 
 /** SQL: whether a row of a table is one of those that are copied. */
 const isCopied = (table: MovedTable, share: Share | null): string => {
