@@ -2,8 +2,8 @@
  * Synchronous work on the connection of a `SqlClient`, taking turns with the client's transactions.
  *
  * Changes requested in one turn of the event loop, or while the log is being synced, share a transaction and a sync. If
- * one of these changes fails, each is repeated in a separate transaction. Urgent changes go first, together with a few
- * others.
+ * one of these changes fails, each is repeated in a separate transaction. Urgent changes go first and alone, so that no
+ * other work delays them.
  */
 import { Context, Effect, Latch, Scheduler } from "effect"
 import type { Scope, Semaphore } from "effect"
@@ -52,15 +52,11 @@ export class SqliteTurns extends Context.Service<
   }
 >()("@doorhook/sql/SqliteTurns") {}
 
-/**
- * Maximum number of rows that one transaction changes (about 10 ms of work), and maximum number of rows that other
- * changes add to a transaction with urgent changes (about 2 ms).
- */
+/** Maximum number of rows that one transaction changes, about 10 ms of work. */
 const maxRows = 1_000
-const maxRowsBesideUrgent = 250
 
 /** Maximum number of times that urgent changes pass over another change. */
-const maxPassedOver = 8
+const maxPassedOver = 2
 
 /** A queued change. */
 interface Waiting {
@@ -78,12 +74,11 @@ interface Waiting {
 /** Removes the changes for the next transaction from the queue. Changes of equal urgency keep their order. */
 const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
   const waiting = queue.splice(0)
-  const hasUrgent = waiting.some(({ isUrgent }) => isUrgent)
-  const most = hasUrgent ? maxRowsBesideUrgent : maxRows
   const taken: Array<Waiting> = []
-  let rows = 0
+  // Beside urgent changes, the transaction has no room for others.
+  let rows = waiting.some(({ isUrgent }) => isUrgent) ? maxRows : 0
   for (const next of waiting) {
-    const fits = rows + next.rows <= most || (rows === 0 && !hasUrgent) || next.passedOver >= maxPassedOver
+    const fits = rows + next.rows <= maxRows || rows === 0 || next.passedOver >= maxPassedOver
     if (next.isUrgent) taken.push(next)
     else if (fits) {
       taken.push(next)
@@ -91,7 +86,7 @@ const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
     } else {
       next.passedOver++
       queue.push(next)
-      rows = most
+      rows = maxRows
     }
   }
   return taken
@@ -117,7 +112,9 @@ export const makeTurns = Effect.fnUntraced(function* (connection: {
   let isWoken = false
   const nextTurn = (yield* Scheduler.Scheduler).makeDispatcher()
 
-  const wake = () => {
+  const wake = (isUrgent: boolean) => {
+    // A turn of the event loop may take milliseconds while many answers arrive.
+    if (isUrgent) return void wanted.openUnsafe()
     if (isWoken) return
     isWoken = true
     nextTurn.scheduleTask(() => {
@@ -232,7 +229,7 @@ export const makeTurns = Effect.fnUntraced(function* (connection: {
           }
         }
         queue.push(waiting)
-        wake()
+        wake(waiting.isUrgent)
         return Effect.sync(() => {
           const at = queue.indexOf(waiting)
           if (at >= 0) queue.splice(at, 1)
