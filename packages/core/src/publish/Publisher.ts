@@ -36,7 +36,7 @@ import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { makeMatcher } from "../model/Matcher.ts"
 import { DataWarnings } from "../delivery/DataWarnings.ts"
-import { logDefect } from "../delivery/Loops.ts"
+import { beginUrgent, logDefect } from "../delivery/Loops.ts"
 import { countAccepted } from "../delivery/DeliveryMetrics.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import type { IdempotentRequest } from "./Idempotency.ts"
@@ -192,6 +192,18 @@ const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): 
       .map(({ event, integrations }) => ({ id: event.id, deliveries: integrations.length }))
     return { call, answer }
   })
+}
+
+/** Begins urgent work that ends when the call is answered. */
+const endingUrgent = (call: Call): Call => {
+  const end = beginUrgent()
+  return {
+    ...call,
+    answer: (answer) => {
+      end()
+      call.answer(answer)
+    }
+  }
 }
 
 /** Returns the initial state of a delivery: leased to this process if there is room in memory. */
@@ -378,7 +390,7 @@ class GroupCommitPublisher {
 
   #submit(call: Call): void {
     this.#waitingSize += call.size
-    if (call.isUrgent) this.#urgent.push(call)
+    if (call.isUrgent) this.#urgent.push(endingUrgent(call))
     else {
       this.#ordinary.push(call)
       this.#arrived++

@@ -2,9 +2,9 @@
  * Calls share transactions. A call with an urgent event joins the next transaction, however many others are queued.
  */
 import type { NewEvent } from "@doorhook/core"
-import { BuildingId, DeliveryStore, Dispatcher, Publisher, StoreClock, StoreError } from "@doorhook/core"
+import { BuildingId, DeliveryStore, Dispatcher, inTurn, Publisher, StoreClock, StoreError } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
 
@@ -96,6 +96,29 @@ describe("a publication that fails before its events are stored", () => {
         const { store_failure } = yield* Dispatcher.use(({ status }) => status)
         assert.strictEqual(store_failure?.reason, "unreachable")
       }).pipe(Effect.provide(layer))
+    })
+  )
+})
+
+describe("pieces of long work, such as reading a list", () => {
+  const began = Effect.fnUntraced(function* (type: NewEvent["resource_type"], duration: number) {
+    const layer = publisherOver((enqueue) => (records, keys) => Effect.delay(enqueue(records, keys), duration))
+    return yield* Effect.gen(function* () {
+      yield* Effect.forkChild(Publisher.use(({ publish }) => publish([event(1, type)])))
+      yield* TestClock.adjust(0)
+      const piece = yield* Effect.forkChild(inTurn(Clock.currentTimeMillis))
+      yield* TestClock.adjust(duration)
+      return yield* Fiber.join(piece)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("wait while a call is being stored, but not longer than 5 ms", () =>
+    Effect.gen(function* () {
+      const start = yield* Clock.currentTimeMillis
+      assert.strictEqual(yield* began("call", 3), start + 3)
+      assert.strictEqual(yield* began("call", 20), start + 3 + 5)
+      // The store takes 20 ms, and the piece began at once.
+      assert.strictEqual(yield* began("access_log", 20), start + 3 + 20)
     })
   )
 })
