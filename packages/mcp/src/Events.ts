@@ -5,8 +5,9 @@
  * is defined for the revision 2026-07-28 of the protocol; clients of earlier ones may call its methods too. Comments cite
  * its sections.
  */
-import type { EventSource, Feed, FeedCursor, FeedPage, Principal, ResourceTypeTable, Subscribed } from "@doorhook/core"
+import type { EventSource, Feed, FeedCursor, FeedPage, Principal, Subscribed } from "@doorhook/core"
 import {
+  accessRevoked,
   BuildingId,
   Catalogue,
   eventNameOf,
@@ -37,9 +38,7 @@ const mostEvents = 100
 /** How long clients wait between polls, in milliseconds. */
 const nextPollMs = 10_000
 
-const invalidParams = -32_602
-const headerMismatch = -32_020
-const internal = -32_603
+const codes = { ...subscriptionErrors, HeaderMismatch: -32_020, InvalidParams: -32_602, Internal: -32_603 } as const
 
 /** An error of a call. */
 class CallFailed extends Schema.TaggedError<CallFailed>()("CallFailed", {
@@ -48,10 +47,10 @@ class CallFailed extends Schema.TaggedError<CallFailed>()("CallFailed", {
   data: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
 }) {}
 
-const failed = (name: keyof typeof subscriptionErrors, message: string, data: Readonly<Record<string, unknown>>) =>
-  new CallFailed({ code: subscriptionErrors[name], message, data })
+const failed = (name: keyof typeof codes, message: string, data?: Readonly<Record<string, unknown>>) =>
+  new CallFailed({ code: codes[name], message, ...(data !== undefined && { data }) })
 
-const invalid = (message: string): CallFailed => new CallFailed({ code: invalidParams, message })
+const invalid = (message: string): CallFailed => failed("InvalidParams", message)
 
 /** The building or tenant whose events are meant. */
 const Arguments = Schema.Union([Schema.Struct({ building: BuildingId }), Schema.Struct({ tenant: TenantId })], {
@@ -70,26 +69,33 @@ const inputSchema = {
 
 const Cursor = Schema.optional(Schema.NullOr(Schema.String))
 const Millis = Schema.optional(Schema.NullOr(Schema.Natural))
-const Source = { name: Schema.String, arguments: Schema.optional(Schema.Unknown) }
-const Continuing = { ...Source, cursor: Cursor, maxAgeMs: Millis }
+
+/** The event that a call names. */
+const Named = Schema.Struct({ name: Schema.String, arguments: Schema.optional(Schema.Unknown) })
+
+/** An event and where a client continues. */
+const Continued = Schema.Struct({ ...Named.fields, cursor: Cursor, maxAgeMs: Millis })
 
 const reading = { errors: "all" } as const
 const readList = Schema.decodeUnknownResult(Schema.Struct({ cursor: Cursor }), reading)
 const readPoll = Schema.decodeUnknownResult(
-  Schema.Struct({ ...Continuing, maxEvents: Schema.optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))) }),
+  Schema.Struct({
+    ...Continued.fields,
+    maxEvents: Schema.optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+  }),
   reading
 )
-const readStream = Schema.decodeUnknownResult(Schema.Struct(Continuing), reading)
+const readStream = Schema.decodeUnknownResult(Continued, reading)
 const readSubscribe = Schema.decodeUnknownResult(
   Schema.Struct({
-    ...Continuing,
+    ...Continued.fields,
     delivery: Schema.Struct({ mode: Schema.optional(Schema.String), url: Schema.String, secret: Schema.String }),
     ttlMs: Millis
   }),
   reading
 )
 const readUnsubscribe = Schema.decodeUnknownResult(
-  Schema.Struct({ ...Source, delivery: Schema.Struct({ url: Schema.String }) }),
+  Schema.Struct({ ...Named.fields, delivery: Schema.Struct({ url: Schema.String }) }),
   reading
 )
 const readArguments = Schema.decodeUnknownResult(Arguments, { onExcessProperty: "error" })
@@ -116,6 +122,7 @@ const textOf = (id: Id, member: "result" | "error", value: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${member}":${value}}`
 
 const headers = { "content-type": "application/json", "cache-control": "no-store" } as const
+
 /** A call of a method, which returns the text of its result, or a stream. */
 interface Call {
   readonly x: Exchange
@@ -157,14 +164,14 @@ const errorOf = (cause: Cause.Cause<CallFailed | KnownError | SubscribeError>): 
     case "TransportUnavailable":
       return Effect.as(
         Effect.logWarning(error.message),
-        new CallFailed({ code: internal, message: "The receiver can't be verified now. Try again later." })
+        failed("Internal", "The receiver can't be verified now. Try again later.")
       )
   }
   const { refusal, why } = outcomeOf(Cause.map(cause, (one) => (isKnown(one) ? one : internalError)))
   const answer =
     refusal.errors[0].code === "too_many_streams"
       ? failed("ResourceExhausted", refusal.message, { limit: "streams" })
-      : new CallFailed({ code: internal, message: refusal.message })
+      : failed("Internal", refusal.message)
   return why === null ? Effect.succeed(answer) : Effect.as(logRefusal(why), answer)
 }
 
@@ -172,19 +179,26 @@ const ownTags = ["CallFailed", "TooManySubscriptions", "EndpointRefused", "Trans
 
 const isKnown = (error: CallFailed | KnownError | SubscribeError): error is KnownError => !ownTags.includes(error._tag)
 
-/** A call whose event and building or tenant are known. */
+/** A call whose event, building or tenant, and cursor are known. */
 interface Subject {
   readonly source: EventSource
   readonly feed: Feed
+  readonly continuation: { readonly cursor: FeedCursor | null; readonly maxAge: number | undefined }
 }
+
+const servicesOf = Effect.gen(function* () {
+  return {
+    feeds: yield* Feeds,
+    max: yield* MaxDetail,
+    subscriptions: yield* Subscriptions,
+    types: yield* ResourceTypes
+  }
+})
 
 export class Events {
   readonly #api: ApiEndpoint
-  readonly #feeds: Feeds["Service"]
-  readonly #max: MaxDetail
+  readonly #of: Effect.Success<typeof servicesOf>
   readonly #names: ReadonlyMap<string, Pick<EventSource, "resource_type" | "action">>
-  readonly #subscriptions: Subscriptions["Service"]
-  readonly #types: ResourceTypeTable
   readonly #methods: ReadonlyMap<unknown, (call: Call) => Outcome> = new Map([
     ["events/list", (call) => this.#list(call)],
     ["events/poll", (call) => this.#poll(call)],
@@ -194,34 +208,17 @@ export class Events {
   ])
   #streams = 0
 
-  private constructor(parts: {
-    readonly api: ApiEndpoint
-    readonly feeds: Feeds["Service"]
-    readonly max: MaxDetail
-    readonly subscriptions: Subscriptions["Service"]
-    readonly types: ResourceTypeTable
-  }) {
-    this.#api = parts.api
-    this.#feeds = parts.feeds
-    this.#max = parts.max
-    this.#subscriptions = parts.subscriptions
-    this.#types = parts.types
+  private constructor(api: ApiEndpoint, services: Effect.Success<typeof servicesOf>) {
+    this.#api = api
+    this.#of = services
     this.#names = new Map(
-      [...parts.types].flatMap(([resource_type, { actions }]) =>
+      [...services.types].flatMap(([resource_type, { actions }]) =>
         actions.map((action) => [eventNameOf({ resource_type, action }), { resource_type, action }])
       )
     )
   }
 
-  static readonly make = Effect.fnUntraced(function* (api: ApiEndpoint) {
-    return new Events({
-      api,
-      feeds: yield* Feeds,
-      max: yield* MaxDetail,
-      subscriptions: yield* Subscriptions,
-      types: yield* ResourceTypes
-    })
-  })
+  static readonly make = (api: ApiEndpoint) => Effect.map(servicesOf, (services) => new Events(api, services))
 
   /** Answers a message that calls one of the methods; null for others. */
   answer(x: Exchange, message: unknown, caller: Principal): Effect.Effect<Answer, KnownError> | null {
@@ -233,12 +230,7 @@ export class Events {
     const call: Outcome =
       named === undefined || named === method
         ? run({ x, id, params, caller })
-        : Effect.fail(
-            new CallFailed({
-              code: headerMismatch,
-              message: "The header Mcp-Method differs from the method of the body."
-            })
-          )
+        : Effect.fail(failed("HeaderMismatch", "The header Mcp-Method differs from the method of the body."))
     return call.pipe(
       Effect.map((result): Answer =>
         Predicate.isString(result)
@@ -248,7 +240,7 @@ export class Events {
       Effect.catchCause((cause) =>
         Effect.map(errorOf(cause), (error): Answer => {
           const { code, data, message: text } = error
-          const status = code === headerMismatch ? 400 : 200
+          const status = code === codes.HeaderMismatch ? 400 : 200
           return { status, headers, body: textOf(id, "error", JSON.stringify({ code, message: text, data })) }
         })
       )
@@ -259,9 +251,9 @@ export class Events {
     return Effect.gen({ self: this }, function* () {
       const { cursor = null } = yield* Effect.fromResult(orInvalid(readList(params)))
       if (cursor !== null) return yield* invalid("cursor: the list has one page.")
-      const events = Catalogue.entriesOf(this.#types).flatMap(({ attributes, id }) => {
+      const events = Catalogue.entriesOf(this.#of.types).flatMap(({ attributes, id }) => {
         const { actions, description, schema, title } = attributes
-        const isFull = this.#max(caller.client_id, id) === "full"
+        const isFull = this.#of.max(caller.client_id, id) === "full"
         return actions.map((action) => ({
           name: eventNameOf({ resource_type: id, action }),
           description: description ?? title,
@@ -278,14 +270,13 @@ export class Events {
   #poll({ caller, params }: Call): Outcome {
     return Effect.gen({ self: this }, function* () {
       const given = yield* Effect.fromResult(orInvalid(readPoll(params)))
-      const { feed, source } = yield* this.#subjectOf(given, caller)
-      const continuation = yield* this.#continuationOf(feed, given)
-      const { cursor, truncated } = yield* this.#subscriptions.locate(caller, source, continuation)
+      const { continuation, feed, source } = yield* this.#subjectOf(given, caller)
+      const { cursor, truncated } = yield* this.#of.subscriptions.locate(caller, source, continuation)
       const limit = Math.min(given.maxEvents ?? mostEvents, mostEvents)
       const page: FeedPage =
         continuation.cursor === null
           ? { items: [], cursor, more: false }
-          : yield* this.#feeds.readAfter(caller, feed, cursor, { limit, types: [source.resource_type] })
+          : yield* this.#of.feeds.readAfter(caller, feed, cursor, { limit, types: [source.resource_type] })
       const events = page.items.flatMap(({ event }) => (event.action === source.action ? [occurrenceOf(event)] : []))
       const state = { cursor: formatCursor(feed, page.cursor), truncated, hasMore: page.more, nextPollMs }
       return `{"resultType":"complete","events":[${events.join(",")}],${JSON.stringify(state).slice(1)}`
@@ -295,12 +286,8 @@ export class Events {
   #stream({ caller, id, params, x }: Call): Outcome {
     return Effect.gen({ self: this }, function* () {
       const given = yield* Effect.fromResult(orInvalid(readStream(params)))
-      const { feed, source } = yield* this.#subjectOf(given, caller)
-      const { cursor, truncated } = yield* this.#subscriptions.locate(
-        caller,
-        source,
-        yield* this.#continuationOf(feed, given)
-      )
+      const { continuation, feed, source } = yield* this.#subjectOf(given, caller)
+      const { cursor, truncated } = yield* this.#of.subscriptions.locate(caller, source, continuation)
       return yield* this.#api.streams.open({
         caller,
         again: Effect.suspend(() => this.#api.identify(x, mcpPath)),
@@ -328,10 +315,9 @@ export class Events {
         const { least, most } = secretBytes
         return yield* invalid(`/delivery/secret: must be whsec_ and the base64 of ${least} to ${most} bytes`)
       }
-      const { feed, source } = yield* this.#subjectOf(given, caller)
-      const continuation = yield* this.#continuationOf(feed, given)
+      const { continuation, source } = yield* this.#subjectOf(given, caller)
       const request = { ...source, ...continuation, url, secret: Redacted.make(secret), lifetime: given.ttlMs }
-      const subscribed = yield* this.#subscriptions.subscribe(caller, request)
+      const subscribed = yield* this.#of.subscriptions.subscribe(caller, request)
       return JSON.stringify(subscribedResult(subscribed))
     })
   }
@@ -340,7 +326,7 @@ export class Events {
     return Effect.gen({ self: this }, function* () {
       const given = yield* Effect.fromResult(orInvalid(readUnsubscribe(params)))
       const source = yield* Effect.fromResult(this.#sourceOf(given))
-      yield* this.#subscriptions
+      yield* this.#of.subscriptions
         .unsubscribe(caller, { ...source, url: given.delivery.url })
         .pipe(
           Effect.catchTag("SubscriptionNotFound", ({ message }) =>
@@ -351,7 +337,7 @@ export class Events {
     })
   }
 
-  #sourceOf(given: { readonly name: string; readonly arguments?: unknown }): Result.Result<EventSource, CallFailed> {
+  #sourceOf(given: typeof Named.Type): Result.Result<EventSource, CallFailed> {
     const event = this.#names.get(given.name)
     if (event === undefined) {
       const message = `There is no event ${JSON.stringify(given.name)}. events/list has the names.`
@@ -368,37 +354,20 @@ export class Events {
     })
   }
 
-  /** Reads which events are meant, and checks the user's right to them. */
-  #subjectOf(
-    given: { readonly name: string; readonly arguments?: unknown },
-    caller: Principal
-  ): Effect.Effect<Subject, CallFailed | KnownError> {
+  /** Reads which events are meant and after which cursor, and checks the user's right to them. */
+  #subjectOf(given: typeof Continued.Type, caller: Principal): Effect.Effect<Subject, CallFailed | KnownError> {
     return Effect.gen({ self: this }, function* () {
       const source = yield* Effect.fromResult(this.#sourceOf(given))
       const feed = { scope: source.scope, integration: null }
-      yield* this.#feeds.authorize(caller, feed)
-      return { source, feed }
-    })
-  }
-
-  #continuationOf(
-    feed: Feed,
-    {
-      cursor = null,
-      maxAgeMs
-    }: { readonly cursor?: string | null | undefined; readonly maxAgeMs?: number | null | undefined }
-  ): Effect.Effect<{ readonly cursor: FeedCursor | null; readonly maxAge: number | undefined }, CallFailed> {
-    const maxAge = maxAgeMs ?? undefined
-    if (cursor === null) return Effect.succeed({ cursor, maxAge })
-    return Option.match(parseCursor(feed, cursor), {
-      onNone: () =>
-        Effect.fail(invalid("/cursor: must be a cursor that this service returned for the same building or tenant")),
-      onSome: (parsed) => Effect.succeed({ cursor: parsed, maxAge })
+      yield* this.#of.feeds.authorize(caller, feed)
+      const { cursor = null, maxAgeMs } = given
+      const read = cursor === null ? null : Option.getOrNull(parseCursor(feed, cursor))
+      if (cursor !== null && read === null)
+        return yield* invalid("/cursor: must be a cursor that this service returned for the same building or tenant")
+      return { source, feed, continuation: { cursor: read, maxAge: maxAgeMs ?? undefined } }
     })
   }
 }
-
-const isoOrNull = (time: number | null): string | null => (time === null ? null : isoOf(time))
 
 /** Returns the result of `events/subscribe`. */
 const subscribedResult = ({ cursor, expires_at, id, status, truncated }: Subscribed) => ({
@@ -410,12 +379,14 @@ const subscribedResult = ({ cursor, expires_at, id, status, truncated }: Subscri
   ...(status !== null && {
     deliveryStatus: {
       active: status.active,
-      lastDeliveryAt: isoOrNull(status.last_delivery_at),
+      lastDeliveryAt: status.last_delivery_at === null ? null : isoOf(status.last_delivery_at),
       lastError: status.last_error,
       ...(status.failing_since !== null && { failedSince: isoOf(status.failing_since) })
     }
   })
 })
+
+const accessLost: ReadonlySet<EndReason> = new Set(["token_revoked", "right_lost"])
 
 /** Writes a stream as messages of the call that opened it (section "Push-Based Delivery"). */
 const formatOf = (
@@ -429,10 +400,6 @@ const formatOf = (
   const notification = (name: string, params: object): string =>
     frame(JSON.stringify({ jsonrpc: "2.0", method: `notifications/events/${name}`, params: { ...params, _meta } }))
   const result = frame(textOf(id, "result", JSON.stringify({ resultType: "complete", _meta })))
-  const { code } = forbidden
-  const terminated = notification("terminated", {
-    error: { code, message: "Forbidden", data: { reason: "Access revoked" } }
-  })
   return {
     key,
     begin: (cursor) => notification("active", { cursor: cursorText(cursor), truncated }),
@@ -441,8 +408,6 @@ const formatOf = (
       return frame(`{"jsonrpc":"2.0","method":"notifications/events/event","params":${inOneLine(params)}}`)
     },
     heartbeat: (cursor) => notification("heartbeat", { cursor: cursorText(cursor) }),
-    end: (reason) => (isAccessLost(reason) ? terminated : "") + result
+    end: (reason) => (accessLost.has(reason) ? notification("terminated", { error: accessRevoked }) : "") + result
   }
 }
-
-const isAccessLost = (reason: EndReason): boolean => reason === "token_revoked" || reason === "right_lost"

@@ -9,7 +9,7 @@ import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import { runForever } from "../delivery/Loops.ts"
 import type { SubscribedIntegration } from "../model/Integration.ts"
-import { hasExpired, subscriptionErrors } from "../model/Subscription.ts"
+import { accessRevoked, hasExpired } from "../model/Subscription.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { Directory, mayAccess } from "../ports/Directory.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -45,8 +45,7 @@ export const makeEndSubscriptions = Effect.gen(function* () {
   /** Informs the receiver, once (section "Subscription Termination"). The subscription is gone in any case. */
   const inform = Effect.fnUntraced(function* (ended: SubscribedIntegration) {
     const { configuration, created_by, subscription } = ended
-    const error = { code: subscriptionErrors.Forbidden, message: "Forbidden", data: { reason: "Access revoked" } }
-    const body = JSON.stringify({ type: "terminated", error })
+    const body = JSON.stringify({ type: "terminated", error: accessRevoked })
     const id = `msg_terminated_${Hex.encode(crypto.randomBytes(16))}`
     const message = { id, signedAt: now(), body, subscription: subscription.id }
     const headers = yield* controlHeaders(crypto, message, secretsOf(ended, now()))

@@ -33,6 +33,13 @@ export const subscriptionErrors = {
   CallbackEndpointError: -32_027
 } as const
 
+/** The error with which a subscription or stream ends that lost its right (section "Subscription Termination"). */
+export const accessRevoked = {
+  code: subscriptionErrors.Forbidden,
+  message: "Forbidden",
+  data: { reason: "Access revoked" }
+} as const
+
 /** How long a subscription lives without a refresh, in milliseconds (section "Subscription TTL"). */
 export const subscriptionLifetimes = { least: 60_000, usual: 3_600_000, most: 24 * 3_600_000 } as const
 
