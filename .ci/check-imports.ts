@@ -38,6 +38,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
     "@doorhook/sql",
     "@doorhook/node",
     "@doorhook/server",
+    "@doorhook/mcp",
     "@doorhook/simulator",
     "@doorhook/conformance"
   ]

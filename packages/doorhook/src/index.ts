@@ -66,7 +66,8 @@ export type {
   PortalLinkOptions,
   TestSent
 } from "./embed/OperatorClient.ts"
-export type { DetailLimits, MaxDetailOf } from "./embed/HostDetail.ts"
+export type { DetailLimits } from "./config/DetailLimits.ts"
+export type { MaxDetailOf } from "./embed/HostDetail.ts"
 export type { OnNotification } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type {

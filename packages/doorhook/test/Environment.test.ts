@@ -49,6 +49,12 @@ const settings: {
   callEnd: ["DOORHOOK_CALL_END", "on", true, "perhaps"],
   check: ["DOORHOOK_CHECK", "warn", "warn", "maybe"],
   deliver: ["DOORHOOK_DELIVER", "no", false, "perhaps"],
+  maxDetail: [
+    "DOORHOOK_MAX_DETAIL",
+    '{"types":{"access_log":"redacted"}}',
+    { types: { access_log: "redacted" } },
+    "small"
+  ],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
   signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],
   notificationUrl: ["DOORHOOK_NOTIFICATION_URL", "https://ops.example/hook", "https://ops.example/hook", "ops.example"],

@@ -14,4 +14,16 @@ describe("settings that processes must agree on", () => {
     assert.notInclude(textOf({ parcel: {} }), "without")
     assert.include(textOf({ parcel: { personal: ["to"] } }), "parcel:create without to")
   })
+
+  it("are the limits of what clients get, because a process without them would send more", () => {
+    const limitsOf = (maxDetail: Parameters<typeof agreedSettingsOf>[0]["maxDetail"]) =>
+      Result.getOrThrow(agreedSettingsOf({ maxDetail }, "file"))["maxDetail"]
+    assert.strictEqual(limitsOf(undefined), undefined)
+    assert.strictEqual(limitsOf({ types: { call: "full" } }), undefined)
+    assert.strictEqual(limitsOf("thin"), limitsOf({ default: "thin" }))
+    assert.strictEqual(
+      limitsOf({ types: { call: "thin" }, clients: { c1: "redacted" } }),
+      "client c1=redacted,type call=thin"
+    )
+  })
 })

@@ -31,16 +31,22 @@ export const directory: HostDirectory = {
   tenants: (user) => (user === "ben" ? [{ id: 201, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** Starts a service with the endpoint, and the site with the assistant's metadata document. */
-export const startEndpoint = Effect.fnUntraced(function* (
-  options: Partial<Parameters<typeof start>[0]> = {},
-  own: McpOptions = {}
-) {
+/** Starts the site with the assistant's metadata document. */
+export const startAssistantSite = Effect.gen(function* () {
   const site = yield* startSite
   const id = `${site.url}/assistant.json`
   const document = { client_id: id, client_name: "Tower Assistant", redirect_uris: [callback] }
   site.answer = (_, response) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document))
+  return { id, site }
+})
+
+/** Starts a service with the endpoint, and the site with the assistant's metadata document. */
+export const startEndpoint = Effect.fnUntraced(function* (
+  options: Partial<Parameters<typeof start>[0]> = {},
+  own: McpOptions = {}
+) {
+  const { id, site } = yield* startAssistantSite
   const doorhook = yield* start({ directory, mcp: mcp(own), caFile: site.caFile, clientIdMetadata: "any", ...options })
   const { url } = yield* mount(doorhook)
   return { doorhook, id, site, url }

@@ -13,16 +13,16 @@ import { migrateCommand } from "./migrate.ts"
 import { moveCommand } from "./move.ts"
 import { notificationsCommand } from "./notifications.ts"
 import { portalCommand } from "./portal.ts"
-import { serveCommand } from "./serve.ts"
+import { makeServe } from "./serve.ts"
 import { settingsCommand } from "./settings.ts"
 import { typesCommand } from "./types.ts"
 import { workerCommand } from "./worker.ts"
 
-export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
+export const makeDoorhook = ({ conformance, mcp, simulate }: Extensions) =>
   Command.make("doorhook").pipe(
     Command.withDescription("Authorization server and webhooks for access-control backends"),
     Command.withSubcommands([
-      serveCommand,
+      makeServe(mcp),
       workerCommand,
       deliveriesCommand,
       explainCommand,

@@ -1,10 +1,10 @@
 /**
- * The program `doorhook` with the commands of separately installed packages.
+ * The program `doorhook` with what separately installed packages add.
  */
-import { Predicate } from "effect"
+import { Effect, Predicate } from "effect"
 import { makeDoorhook } from "./doorhook.ts"
 import type { Extensions } from "./extensions.ts"
-import { placeholders, simulator, suite } from "./extensions.ts"
+import { endpoint, placeholders, simulator, suite } from "./extensions.ts"
 import { runMain } from "./Process.ts"
 
 /** Whether an import failed because this package itself is missing, rather than one of its dependencies. */
@@ -33,7 +33,18 @@ export const loadExtensions = async (): Promise<Extensions> => ({
     suite.package,
     async () => (await import("@doorhook/conformance")).conformanceCommand,
     placeholders.conformance
-  )
+  ),
+  // Loaded only when it is served.
+  mcp: Effect.promise(() =>
+    loaded(
+      endpoint.package,
+      async () => {
+        const { mcp } = await import("@doorhook/mcp")
+        return Effect.sync(() => mcp())
+      },
+      placeholders.mcp
+    )
+  ).pipe(Effect.flatten)
 })
 
 /** Drops the arguments after the name of a command that is not installed, because they can't be parsed. */

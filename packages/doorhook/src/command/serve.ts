@@ -2,7 +2,7 @@
  * `doorhook serve`: runs the service.
  */
 import { StoreHealth } from "@doorhook/core"
-import { OperatorKey } from "@doorhook/server"
+import { McpEndpoint, OperatorKey } from "@doorhook/server"
 import { Console, Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag, GlobalFlag } from "effect/cli"
 import { readableSecretsOf } from "../config/KeySettings.ts"
@@ -13,6 +13,8 @@ import { defaultDatabase } from "../service/Database.ts"
 import { NotificationSecret } from "../service/NotificationWebhook.ts"
 import * as Serving from "../service/HttpService.ts"
 import { forceExitAfterSignal, keepCompiled, logStopped, logStopping, stopOnSighup, untilStopped } from "./Process.ts"
+import { endpoint } from "./extensions.ts"
+import type { Extensions } from "./extensions.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags, logLevelArguments } from "./deliveryFlags.ts"
 import { operatorKeyFlag } from "./operatorApi.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
@@ -59,6 +61,10 @@ export const serveFlags = {
   clientIsolation: Flag.Boolean("client-isolation").pipe(
     Flag.withDescription("Show each client only the integrations that it created (or DOORHOOK_CLIENT_ISOLATION)"),
     Flag.optional
+  ),
+  mcp: Flag.Boolean(endpoint.flag).pipe(
+    Flag.withDescription(`Serve /mcp for assistants; needs the package ${endpoint.package} (default false)`),
+    Flag.withDefault(false)
   ),
   workers: Flag.String("workers").pipe(
     Flag.withDescription("Number of additional processes that deliver, on PostgreSQL (default 0)"),
@@ -118,39 +124,45 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   yield* keepCompiled
 })
 
-export const serveCommand = Command.make(
-  "serve",
-  serveFlags,
-  Effect.fnUntraced(
-    function* (given) {
-      const config = yield* serveConfigOf(given)
-      yield* forceExitAfterSignal(config)
-      yield* stopOnSighup(config.directory)
-      const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
-      const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
-      const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
-      const { host = Serving.defaultHost, port = Serving.defaultPort, publicUrl = `http://${host}:${port}` } = config
-      const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared, publicUrl)
-      // The service ends when it is stopped, or when the database is lost.
-      const serving = Effect.scoped(
-        Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
-      )
-      return yield* Effect.raceFirst(serving, workers).pipe(logStopped("doorhook"))
-    },
-    Effect.scoped,
-    untilStopped
+/** Makes the command. `mcp` makes the endpoint for assistants. */
+export const makeServe = (mcp: Extensions["mcp"]) =>
+  Command.make(
+    "serve",
+    serveFlags,
+    Effect.fnUntraced(
+      function* (given) {
+        const config = yield* serveConfigOf(given)
+        yield* forceExitAfterSignal(config)
+        yield* stopOnSighup(config.directory)
+        const directory =
+          config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
+        const own = given.mcp ? Context.make(McpEndpoint, yield* mcp) : Context.empty()
+        const service = Layer.effectDiscard(announce(config)).pipe(
+          Layer.provideMerge(Serving.layer(config, directory, own))
+        )
+        const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
+        const { host = Serving.defaultHost, port = Serving.defaultPort, publicUrl = `http://${host}:${port}` } = config
+        const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared, publicUrl)
+        // The service ends when it is stopped, or when the database is lost.
+        const serving = Effect.scoped(
+          Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
+        )
+        return yield* Effect.raceFirst(serving, workers).pipe(logStopped("doorhook"))
+      },
+      Effect.scoped,
+      untilStopped
+    )
+  ).pipe(
+    Command.withDescription("Run the service: OAuth, integrations, operator API, delivery"),
+    Command.withExamples([
+      { command: "doorhook serve --directory directory.json", description: "Serve on http://127.0.0.1:4000" },
+      {
+        command: "doorhook serve --port 8080 --allow-target 10.0.0.0/8 --retry access_log=5s,1m,1h",
+        description: "With receivers in the building's network, and a custom retry schedule"
+      },
+      {
+        command: "doorhook serve --database postgres://doorhook@db.internal/doorhook",
+        description: "On PostgreSQL, so that workers on other machines can deliver too"
+      }
+    ])
   )
-).pipe(
-  Command.withDescription("Run the service: OAuth, integrations, operator API, delivery"),
-  Command.withExamples([
-    { command: "doorhook serve --directory directory.json", description: "Serve on http://127.0.0.1:4000" },
-    {
-      command: "doorhook serve --port 8080 --allow-target 10.0.0.0/8 --retry access_log=5s,1m,1h",
-      description: "With receivers in the building's network, and a custom retry schedule"
-    },
-    {
-      command: "doorhook serve --database postgres://doorhook@db.internal/doorhook",
-      description: "On PostgreSQL, so that workers on other machines can deliver too"
-    }
-  ])
-)

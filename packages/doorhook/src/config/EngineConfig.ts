@@ -28,6 +28,7 @@ import {
   parseSpan,
   parseTimeout
 } from "./ReadingSettings.ts"
+import { DetailSetting } from "./DetailLimits.ts"
 import { CountOrUnlimited, limitOf, surfaceFields } from "./SurfaceConfig.ts"
 
 const Text = Schema.String
@@ -74,6 +75,12 @@ const engineFields = {
    * database deliver and apply `retention`. `doorhook worker` always delivers. Default true.
    */
   deliver: Schema.optional(Schema.Boolean),
+  /**
+   * The most that a client may get of the data of a resource type: `full`, `redacted` or `thin`, for all or by client and
+   * type, like `{ "clients": { "acme": "thin" }, "types": { "access_log": "redacted" } }`. Applies to webhooks and to
+   * everything that the client reads. Default: `full` for all.
+   */
+  maxDetail: Schema.optional(DetailSetting),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
   /**

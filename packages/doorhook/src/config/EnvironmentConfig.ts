@@ -56,6 +56,8 @@ const json =
 
 const origins = json("clientIdMetadata", 'any, or {"allow":["https://*.example.com"]}')
 
+const limits = json("maxDetail", '{"types":{"access_log":"redacted"}}')
+
 /** How to read each variable. The type ensures that no setting is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
@@ -66,6 +68,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   callEnd: truth,
   check: text,
   deliver: truth,
+  maxDetail: (written) => (written.trim().startsWith("{") ? limits(written) : Result.succeed(written)),
   ackTimeout: text,
   signing: text,
   notificationUrl: text,

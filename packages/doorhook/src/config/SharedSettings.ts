@@ -17,6 +17,7 @@ import { PostgresUrl } from "@doorhook/sql"
 import { Record, Result } from "effect"
 import { IpNetwork } from "effect/net"
 import { createHash, createHmac } from "node:crypto"
+import { limitsText } from "./DetailLimits.ts"
 import type { EngineConfig } from "./EngineConfig.ts"
 import { deliveryOverrides, resourceTypesOf } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
@@ -69,6 +70,7 @@ export const sharedSettings: { readonly [Name in Exclude<keyof EngineConfig, key
   callEnd: ({ types }) => String(types.has(callEndType)),
   check: { mayDiffer: "it concerns publishing, not deliveries" },
   deliver: { mayDiffer: "it decides which processes deliver" },
+  maxDetail: ({ config }) => limitsText(config.maxDetail),
   ackTimeout: ({ delivery }) => DurationText.format(delivery.ackTimeout),
   signing: ({ delivery }) => delivery.signing,
   notificationUrl: { mayDiffer: "the process that starts last sets it for all" },

@@ -3,24 +3,23 @@
  * the accepted values.
  */
 import { nameOf } from "@doorhook/core"
-import type { Detail } from "@doorhook/core"
 import { McpRoutes } from "@doorhook/server"
 import { Predicate } from "effect"
+import type { DetailSetting } from "../config/DetailLimits.ts"
 import { EngineConfig } from "../config/EngineConfig.ts"
 import { InvalidConfig, problemsIn, readSettings } from "../config/ReadingSettings.ts"
 import { checkEmbeddedConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { DoorhookError } from "../DoorhookError.ts"
-import type { DetailLimits, MaxDetailOf } from "./HostDetail.ts"
-import * as HostDetail from "./HostDetail.ts"
+import type { MaxDetailOf } from "./HostDetail.ts"
 import type { OnNotification } from "./HostListener.ts"
 import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
 import * as HostLoggers from "./HostLogger.ts"
 
 /** Options of `createDoorhook`. All but `directory` have defaults. */
-export interface DoorhookOptions extends EngineConfig {
+export interface DoorhookOptions extends Omit<EngineConfig, "maxDetail"> {
   /**
    * Functions that look up the host's users, clients and buildings: the host's own, or `sqlDirectory` over its tables.
    */
@@ -35,7 +34,7 @@ export interface DoorhookOptions extends EngineConfig {
    * type, like `{ clients: { acme: "thin" }, types: { access_log: "redacted" } }`, or a function of both. Applies to
    * webhooks and to everything that the client reads. Default: `full` for all.
    */
-  readonly maxDetail?: MaxDetailOf | Detail | DetailLimits | undefined
+  readonly maxDetail?: MaxDetailOf | DetailSetting | undefined
   /** The endpoint `/mcp` for assistants, made by `mcp()` of `@doorhook/mcp`. Default: not served. */
   readonly mcp?: McpRoutes | undefined
   /**
@@ -51,7 +50,7 @@ export interface DoorhookOptions extends EngineConfig {
 }
 
 /** Names of the options that are not settings of the engine. */
-const hostOptions = ["directory", "onNotification", "maxDetail", "mcp", "logger", "telemetry"] as const
+const hostOptions = ["directory", "onNotification", "mcp", "logger", "telemetry"] as const
 
 const mcpProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || given instanceof McpRoutes
@@ -65,11 +64,12 @@ const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
   const given: Readonly<Record<string, unknown>> = isObject ? { ...options } : {}
-  const { problems: misread, usable } = readSettings(EngineConfig, given, hostOptions)
+  const { maxDetail, ...others } = given
+  const settings = Predicate.isFunction(maxDetail) ? others : given
+  const { problems: misread, usable } = readSettings(EngineConfig, settings, hostOptions)
   const problems = [
     ...(isObject ? [] : [`the options must be an object, not ${nameOf(options)}`]),
     ...FunctionDirectory.problemsOf(given["directory"]),
-    ...HostDetail.problemsOf(given["maxDetail"]),
     ...HostListener.problemsOf(given["onNotification"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),

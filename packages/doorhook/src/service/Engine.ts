@@ -20,6 +20,7 @@ import {
   FeedHub,
   Feeds,
   Integrations,
+  MaxDetail,
   mcpPath,
   Notifications,
   OperatorIntegrations,
@@ -54,6 +55,7 @@ import {
 } from "@doorhook/server"
 import { Context, Effect, Layer, Result } from "effect"
 import { hostname } from "node:os"
+import { maxDetailOf } from "../config/DetailLimits.ts"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, resourceTypesOf } from "../config/EngineConfig.ts"
 import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
@@ -97,7 +99,11 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Agreement.layer(config)),
     Layer.provideMerge(serviceUrlLayer(config)),
     Layer.provideMerge(absenceLayer(config)),
-    Layer.provideMerge(ports)
+    Layer.provideMerge(ports),
+    // An application may provide a function instead.
+    Layer.provideMerge(
+      config.maxDetail === undefined ? Layer.empty : Layer.succeed(MaxDetail, maxDetailOf(config.maxDetail))
+    )
   )
 }
 

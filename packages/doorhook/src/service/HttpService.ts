@@ -4,7 +4,7 @@
 import type { Directory } from "@doorhook/core"
 import { CommandFailure } from "@doorhook/core"
 import { httpDefaults, Listener, PublicUrl, serve, serviceUrl } from "@doorhook/server"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { headersTimeoutOf } from "../config/ServeConfig.ts"
 import { httpOverrides } from "../config/SurfaceConfig.ts"
@@ -15,9 +15,13 @@ export const defaultPort = 4_000
 export const defaultHost = "127.0.0.1"
 
 /**
- * Serves until its scope is closed. Then it accepts no more requests, finishes open requests, and drains the engine.
+ * Serves until its scope is closed. `own` contains ports and routes in addition to doorhook's. Then it accepts no more requests, finishes open requests, and drains the engine.
  */
-export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
+export const layer = <E, R>(
+  config: ServeConfig,
+  directory: Layer.Layer<Directory, E, R>,
+  own: Context.Context<never> = Context.empty()
+) => {
   const listener = Layer.unwrap(
     Effect.gen(function* () {
       const headersTimeout = yield* Effect.fromResult(headersTimeoutOf(config))
@@ -33,7 +37,7 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
   const publicUrl = config.publicUrl === undefined ? PublicUrl.layerListening : PublicUrl.layer(config.publicUrl)
   return serve.pipe(
     Layer.provideMerge(publicUrl),
-    Layer.provideMerge(engineLayer(config, directory)),
+    Layer.provideMerge(engineLayer(config, directory, own)),
     Layer.provideMerge(serviceUrl.pipe(Layer.provide(publicUrl))),
     // The listener starts first, so that no database is created if the port is in use.
     Layer.provide(Layer.effectDiscard(makeFolder(config))),

@@ -2,12 +2,15 @@
  * What receivers get of an event's data, over the wire: `detail` of an integration, and the host's `maxDetail`.
  */
 import { createHmac } from "node:crypto"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { plainHeaders, startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe } from "@effect/vitest"
 import type { DoorhookOptions } from "doorhook"
 import { Effect } from "effect"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { serveHere, startHere } from "../harness/InProcess.ts"
 import { admin, directory } from "../harness/KnownDirectory.ts"
@@ -170,18 +173,33 @@ describe("maxDetail", () => {
         codeOf(Effect.runPromise(Effect.scoped(Reflect.apply(start, undefined, [{ maxDetail }])))),
         ({ message }) => message
       )
-    const accepted = "full, redacted, thin, an object with default, clients and types, or a function"
-    assert.include(yield* refused("small"), `maxDetail: must be ${accepted}, not "small"`)
-    assert.include(yield* refused(["thin"]), `maxDetail: must be ${accepted}, not `)
-    assert.include(yield* refused({ client: {} }), `maxDetail.client: is unknown; maxDetail must be ${accepted}`)
-    assert.include(
-      yield* refused({ types: "thin" }),
-      'maxDetail.types: must be an object like {"access_log":"redacted"}'
-    )
+    assert.include(yield* refused("small"), "maxDetail: must be full or redacted or thin")
+    assert.include(yield* refused(["thin"]), 'maxDetail: must be "full" or "redacted" or "thin" or an object')
+    assert.include(yield* refused({ client: {} }), "maxDetail.client: is not known here")
+    assert.include(yield* refused({ types: "thin" }), "maxDetail.types: must be an object, not a text")
     assert.include(
       yield* refused({ clients: { c1: "tiny" } }),
-      'maxDetail.clients.c1: must be full or redacted or thin, not "tiny"'
+      "maxDetail.clients.c1: must be full or redacted or thin"
     )
+  })
+
+  live("holds for doorhook serve, from a settings file", function* () {
+    const file = join(yield* temporaryFolder, "doorhook.json")
+    const maxDetail = { clients: { c1: "thin" }, types: { access_log: "redacted" } }
+    yield* Effect.promise(() => writeFile(file, JSON.stringify({ maxDetail })))
+    const { url } = yield* serveHere([
+      ...["--database", "memory", "--config", file, "--directory", directory, "--allow-target", "127.0.0.0/8"]
+    ])
+    const receiver = yield* startReceiver()
+    const integration = { user: admin.login, building: 1, url: receiver.url, bindings }
+    const operate = (path: string, body: unknown) =>
+      Effect.promise(() => callApi(url, operatorKey, "POST", `/operator/${path}`, body))
+    assert.strictEqual((yield* operate("integrations", { ...integration, detail: "full" })).status, 422)
+    assert.strictEqual((yield* operate("integrations", integration)).status, 201)
+    yield* operate("events", { ...event, data })
+    yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    assert.notInclude(receiver.received[0]?.body, "Ann")
+    assert.include(receiver.received[0]?.body, '"name":null')
   })
 })
 

@@ -212,7 +212,7 @@ describe("the installed command without separate packages", () => {
 
   beforeAll(() => {
     alone = mkdtempSync(join(tmpdir(), "doorhook-alone-test-"))
-    const left = Object.values(separate).map((name) => join(folder, "node_modules", name))
+    const left = [...Object.values(separate), "@doorhook/mcp"].map((name) => join(folder, "node_modules", name))
     cpSync(join(folder, "node_modules"), join(alone, "node_modules"), {
       recursive: true,
       verbatimSymlinks: true,
@@ -238,8 +238,10 @@ describe("the installed command without separate packages", () => {
         return { args, stderr }
       })
     )
+    const served = ["serve", "--database", "memory", "--mcp"]
+    const stderr = "doorhook: --mcp is in a separate package. Install it with: npm install @doorhook/mcp\n"
     yield* Effect.forEach(
-      calls,
+      [...calls, { args: served, stderr }],
       Effect.fnUntraced(function* ({ args, stderr }) {
         const ended = yield* runAlone(...args)
         assert.deepStrictEqual(ended, { code: 1, stderr, stdout: "" }, args.join(" "))
