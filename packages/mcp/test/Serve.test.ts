@@ -30,7 +30,15 @@ const started = Effect.fnUntraced(function* (...more: ReadonlyArray<string>) {
   const people = yield* write("directory.json", directory)
   const config = yield* write("doorhook.json", { clientIdMetadata: "any", caFile: site.caFile })
   const { url } = yield* startService([
-    ...["--database", "memory", "--directory", people, "--config", config, "--allow-target", "127.0.0.0/8", ...more]
+    "--database",
+    "memory",
+    "--directory",
+    people,
+    "--config",
+    config,
+    "--allow-target",
+    "127.0.0.0/8",
+    ...more
   ])
   return { id, url }
 })

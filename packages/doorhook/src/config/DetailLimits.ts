@@ -9,19 +9,26 @@ const accepted = Detail.annotate({ message: `must be ${details.join(" or ")}` })
 const Details = Schema.Record(Schema.String, accepted)
 
 /** Limits by client and by resource type. A client gets the least of both. */
-const DetailLimits = Schema.Struct({
+export interface DetailLimits {
   /** For clients without a limit of their own, and for integrations without a client. Default: `full`. */
-  default: Schema.optional(accepted),
+  readonly default?: Detail | undefined
   /** By client id. */
-  clients: Schema.optional(Details),
+  readonly clients?: Readonly<Record<string, Detail>> | undefined
   /** By resource type, for all clients. */
-  types: Schema.optional(Details)
-})
-export type DetailLimits = typeof DetailLimits.Type
+  readonly types?: Readonly<Record<string, Detail>> | undefined
+}
 
 /** A limit for all, or limits by client and type. */
-export const DetailSetting = Schema.Union([accepted, DetailLimits])
-export type DetailSetting = typeof DetailSetting.Type
+export type DetailSetting = Detail | DetailLimits
+
+export const DetailSetting: Schema.Codec<DetailSetting> = Schema.Union([
+  accepted,
+  Schema.Struct({
+    default: Schema.optional(accepted),
+    clients: Schema.optional(Details),
+    types: Schema.optional(Details)
+  })
+])
 
 const limitsOf = (setting: DetailSetting): DetailLimits =>
   typeof setting === "string" ? { default: setting } : setting

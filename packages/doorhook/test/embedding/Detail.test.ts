@@ -188,7 +188,14 @@ describe("maxDetail", () => {
     const maxDetail = { clients: { c1: "thin" }, types: { access_log: "redacted" } }
     yield* Effect.promise(() => writeFile(file, JSON.stringify({ maxDetail })))
     const { url } = yield* serveHere([
-      ...["--database", "memory", "--config", file, "--directory", directory, "--allow-target", "127.0.0.0/8"]
+      "--database",
+      "memory",
+      "--config",
+      file,
+      "--directory",
+      directory,
+      "--allow-target",
+      "127.0.0.0/8"
     ])
     const receiver = yield* startReceiver()
     const integration = { user: admin.login, building: 1, url: receiver.url, bindings }
