@@ -75,7 +75,8 @@ const sidebar = [
       ["Contributing", "CONTRIBUTING"],
       ["Architecture", "architecture"],
       ["Decisions", "decisions"],
-      ["Measurements", "measurements"]
+      ["Measurements", "measurements"],
+      ["Roadmap", "roadmap"]
     )
   }
 ]
