@@ -95,8 +95,8 @@ const longAgo = (integration_id: Recovery["integration_id"]): Recovery => ({
 })
 
 export const catchUpVariants: ReadonlyArray<Variant> = [
-  fault("catching-up", "early retries beyond the allowed number", 1, { ...generous, scenario: away }),
-  fault("catching-up", "early retries that continue after a failure", 1, {
+  fault("catching-up", "early retries beyond the allowed number", 50, { ...generous, scenario: away }),
+  fault("catching-up", "early retries that continue after a failure", 9, {
     ...answering((settled, settlements) => ({
       ...settled,
       recovered: [
@@ -108,7 +108,7 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
     })),
     scenario: outages(["flaky", "flaky"])
   }),
-  fault("catching-up", "early retries without an outage", 1, {
+  fault("catching-up", "early retries without an outage", 30, {
     ...answering((settled, settlements) => ({
       ...settled,
       recovered: settlements
@@ -117,7 +117,7 @@ export const catchUpVariants: ReadonlyArray<Variant> = [
     })),
     scenario: outages(["flaky", "flaky"], { outage: 0 })
   }),
-  fault("catching-up", "a Retry-After ignored during catch-up", 2, {
+  fault("catching-up", "a Retry-After ignored during catch-up", 6, {
     ...answering((settled) => ({
       ...settled,
       recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))

@@ -152,7 +152,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     ),
     scenario: failing
   }),
-  fault("probes", "an integration enabled by an attempt that began before it was disabled", 13, {
+  fault("probes", "an integration enabled by an attempt that began before it was disabled", 60, {
     ...settlingThen(
       Effect.fnUntraced(function* (stores, [{ settlements }], settled) {
         const changed = new Set(settled.changed)
@@ -201,7 +201,7 @@ export const changeVariants: ReadonlyArray<Variant> = [
     })),
     scenario: within({ rotate: 10, publish: 30 })
   }),
-  fault("signatures", "a secret that stops signing at the next rotation but one", 17, {
+  fault("signatures", "a secret that stops signing at the next rotation but one", 11, {
     ...integrations(({ integrations: real }) => ({
       update: (integration, version) => {
         const previous_secrets = integration.previous_secrets.slice(0, 1)

@@ -28,7 +28,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
   fault(
     "nothing-lost",
     "an event refused but stored",
-    1,
+    105,
     store((deliveries) => {
       let count = 0
       return {
@@ -44,7 +44,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
   fault(
     "nothing-lost",
     "a membership that never ends",
-    12,
+    60,
     store((deliveries) => ({
       heartbeat: (beat) => deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.until + 24 * hour })
     }))
@@ -135,7 +135,7 @@ export const dispatchVariants: ReadonlyArray<Variant> = [
   fault(
     "nothing-after-end",
     "rights that are not checked",
-    17,
+    113,
     engine(({ directory }) => ({
       directory: { ...directory, administers: () => Effect.succeed(true), isTenant: () => Effect.succeed(true) }
     }))

@@ -83,7 +83,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     ...store(greedy),
     scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 })
   }),
-  fault("leases", "a store that accepts outcomes of an ended lease", 2, { ...store(unfenced), scenario: lapsing }),
+  fault("leases", "a store that accepts outcomes of an ended lease", 11, { ...store(unfenced), scenario: lapsing }),
   fault(
     "leases",
     "an engine that overestimates its membership",
@@ -129,7 +129,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     })),
     scenario: within({ publish: 30, burst: 3, restart: 4, kill: 0, storeDown: 0 }, {}, { engines: 2 })
   }),
-  fault("leases", "an engine that returns a delivery a second time after claiming it again", 1, {
+  fault("leases", "an engine that returns a delivery a second time after claiming it again", 11, {
     ...ofEngine((deliveries) => {
       let before: Outcomes["releases"] = []
       return {
@@ -143,7 +143,7 @@ export const leaseVariants: ReadonlyArray<Variant> = [
     }),
     scenario: within({ publish: 40, burst: 3, change: 20, create: 6 }, {}, { receivers: ["slow", "prompt", "late"] })
   }),
-  fault("leases", "clocks farther apart than memberships allow, over a store without a clock", 1, {
+  fault("leases", "clocks farther apart than memberships allow, over a store without a clock", 95, {
     scenario: within(
       { clock: 0, publish: 30 },
       {},

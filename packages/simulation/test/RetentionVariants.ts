@@ -35,7 +35,7 @@ const endAll = (deliveries: Deliveries, now: number) =>
 const before = (id: number): number => Math.max(0, id - 1)
 
 export const retentionVariants: ReadonlyArray<Variant> = [
-  fault("idempotent", "idempotency keys that are not stored", 15, {
+  fault("idempotent", "idempotency keys that are not stored", 84, {
     ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })),
     scenario: repeating
   }),
@@ -56,7 +56,7 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     ...integrations(({ integrations: real }) => ({ create: (fields) => real.create(fields) })),
     scenario: repeating
   }),
-  fault("feeds", "a feed without the skipped deliveries", 6, {
+  fault("feeds", "a feed without the skipped deliveries", 105, {
     ...store((deliveries) => ({
       feed: (of) =>
         Effect.map(deliveries.feed(of), ({ items, ...part }) => ({
@@ -66,11 +66,11 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     })),
     scenario: following
   }),
-  fault("feeds", "a feed that repeats the last delivery of the page before", 2, {
+  fault("feeds", "a feed that repeats the last delivery of the page before", 11, {
     ...store((deliveries) => ({ feed: (of) => deliveries.feed({ ...of, after: before(of.after) }) })),
     scenario: following
   }),
-  fault("purges", "a purge of events that are too young", 1, {
+  fault("purges", "a purge of events that are too young", 6, {
     ...store((deliveries) => ({
       purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 })
     })),
@@ -82,13 +82,13 @@ export const retentionVariants: ReadonlyArray<Variant> = [
     })),
     scenario: aging
   }),
-  fault("purges", "a purge that counts wrong", 1, {
+  fault("purges", "a purge that counts wrong", 84, {
     ...store((deliveries) => ({
       purge: (request) => Effect.map(deliveries.purge(request), (purged) => ({ ...purged, deliveries: 0 }))
     })),
     scenario: aging
   }),
-  fault("purges", "a purge that stops after its first batch", 1, {
+  fault("purges", "a purge that stops after its first batch", 6, {
     ...store((deliveries) => ({
       purge: (request) =>
         Effect.map(deliveries.purge({ ...request, limit: 1 }), (purged) => ({ ...purged, next: null }))

@@ -40,14 +40,15 @@ describe("the engine over SQLite", () => {
   it.each([
     [
       "deliveries handed over in memory are not made due again",
+      30,
       (filename: string) => {
         const db = new DatabaseSync(filename)
         db.exec("UPDATE owner SET low = delivery + 1")
         db.close()
       }
     ],
-    ["the log is lost", (filename: string) => rmSync(`${filename}-wal`, { force: true })]
-  ] as const)("loses events if after a crash %s, and the checks detect it", (_, after) => {
+    ["the log is lost", 1, (filename: string) => rmSync(`${filename}-wal`, { force: true })]
+  ] as const)("loses events if after a crash %s, and the checks detect it", (_, likely, after) => {
     // Some seeds end with a file that SQLite refuses to open, which proves nothing about the checks.
     const outcomeOf = (seed: number) => {
       try {
@@ -57,7 +58,8 @@ describe("the engine over SQLite", () => {
         return []
       }
     }
-    const isSeen = from1To(40).some((seed) =>
+    // A seed whose small world shows the fault is tried first, to save time.
+    const isSeen = [likely, ...from1To(40)].some((seed) =>
       outcomeOf(seed).some((outcome) => judge(outcome).some(({ check }) => check.name === "nothing-lost"))
     )
     assert.isTrue(isSeen)
