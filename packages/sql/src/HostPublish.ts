@@ -4,7 +4,7 @@
  */
 import { BeingMoved, Misdirected, rootMessage } from "@doorhook/core"
 import type { NewEvent, NotServed } from "@doorhook/core"
-import { reasonOf, sqlStateOf } from "./StoreFailure.ts"
+import { movedState, movingState, sqlStateOf } from "./StoreFailure.ts"
 
 /**
  * Returns an event as JSON for `doorhook.publish`. Other members of the host's object are left out, because they might
@@ -63,7 +63,12 @@ export const publishRemedyFor = (refusal: unknown): ((role: string) => string) |
 
 /** Returns the refusal of a building that another database serves, or is to serve; undefined for any other refusal. */
 export const notServed = (refusal: unknown): NotServed | undefined => {
-  if (reasonOf(refusal) !== "moved") return undefined
-  const message = rootMessage(refusal)
-  return message.includes(" is being moved ") ? new BeingMoved({ message }) : new Misdirected({ message })
+  switch (sqlStateOf(refusal)) {
+    case movingState:
+      return new BeingMoved({ message: rootMessage(refusal) })
+    case movedState:
+      return new Misdirected({ message: rootMessage(refusal) })
+    default:
+      return undefined
+  }
 }

@@ -39,8 +39,9 @@ export const sqlStateOf = (error: unknown): string => {
   return ""
 }
 
-/** SQLSTATE with which doorhook's own triggers refuse rows that are in another database, or on the way there. */
+/** SQLSTATEs with which doorhook's own triggers refuse rows that are in another database, or on the way there. */
 export const movedState = "MV001"
+export const movingState = "MV002"
 
 /** Reasons by SQLSTATE (PostgreSQL, Appendix A). */
 const sqlStates: ReadonlyMap<string, StoreReason> = new Map([
@@ -53,6 +54,7 @@ const sqlStates: ReadonlyMap<string, StoreReason> = new Map([
   ["57P03", "unreachable"],
   ["58030", "io_error"],
   [movedState, "moved"],
+  [movingState, "moved"],
   ["XX001", "damaged"],
   ["XX002", "damaged"]
 ])

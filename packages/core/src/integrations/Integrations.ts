@@ -325,7 +325,10 @@ const applyChanges = (
   ...(status !== undefined && withStatus(integration, status))
 })
 
-/** Fails if the user has no right to a building or tenant, or another database serves it. */
+/**
+ * Fails if the user has no right to a building or tenant, or another database serves it. The right is checked first, so
+ * that only its users learn where a building is.
+ */
 export const checkScope = (
   directory: Directory["Service"],
   absence: (typeof Absence)["Service"],

@@ -4,6 +4,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SeenEvent } from "../delivery/EventViews.ts"
 import { makeViews } from "../delivery/EventViews.ts"
+import { Absence } from "../model/BuildingMoves.ts"
 import type { Event } from "../model/Event.ts"
 import type { BuildingId } from "../model/Ids.ts"
 import { EventId } from "../model/Ids.ts"
@@ -13,12 +14,12 @@ import type { ResourceType } from "../model/ResourceType.ts"
 import type { EventPage, EventPart, EventPlace } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
-import { Directory, hasRight } from "../ports/Directory.ts"
+import { Directory } from "../ports/Directory.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { isDirect } from "../publish/DirectEvent.ts"
-import type { Actor } from "./Integrations.ts"
-import { ScopeNotFound } from "./Integrations.ts"
+import type { Actor, ScopeError } from "./Integrations.ts"
+import { checkScope, ScopeNotFound } from "./Integrations.ts"
 
 /**
  * How much event data is read at once for one list, in bytes. A list that has more is read in parts, as its reader takes
@@ -59,10 +60,7 @@ export class ScopeReader extends Context.Service<
   {
     /** Returns the buildings that the user administers. */
     readonly buildings: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
-    readonly building: (
-      actor: Actor,
-      id: BuildingId
-    ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
+    readonly building: (actor: Actor, id: BuildingId) => Effect.Effect<DirectoryBuilding, ScopeError | DirectoryError>
     /** Returns the tenants that the user belongs to. */
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
     /** Returns the ids that the directory reports as nonexistent buildings. */
@@ -76,20 +74,20 @@ export class ScopeReader extends Context.Service<
       scope: Scope,
       resource_type: ResourceType,
       range: EventRange
-    ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
+    ) => Effect.Effect<EventPage, ScopeError | PageTooDeep | StoreError | DirectoryError>
     /** Returns one event of a building or tenant, as the client may see it. */
     readonly event: (
       actor: Actor,
       scope: Scope,
       id: EventId
-    ) => Effect.Effect<SeenEvent, ScopeNotFound | EventNotFound | StoreError | DirectoryError>
+    ) => Effect.Effect<SeenEvent, ScopeError | EventNotFound | StoreError | DirectoryError>
     /** Continues a page at the `next` of its previous part. */
     readonly eventsFrom: (
       actor: Actor,
       scope: Scope,
       resource_type: ResourceType,
       range: Pick<EventRange, "limit" | "since"> & { readonly from: EventPlace }
-    ) => Effect.Effect<EventPart, ScopeNotFound | StoreError | DirectoryError>
+    ) => Effect.Effect<EventPart, ScopeError | StoreError | DirectoryError>
   }
 >()("@doorhook/core/integrations/ScopeReader") {
   static readonly layer: Layer.Layer<ScopeReader, never, Directory | DeliveryStore | IntegrationStore> = Layer.effect(
@@ -101,9 +99,8 @@ export class ScopeReader extends Context.Service<
       const views = yield* makeViews
       const { hasBuilding = () => Effect.succeed(true) } = directory
 
-      const checkRight = Effect.fnUntraced(function* ({ user_id }: Actor, scope: Scope) {
-        if (!(yield* hasRight(directory, user_id, scope))) return yield* new ScopeNotFound({ scope })
-      })
+      const absence = yield* Absence
+      const authorize = (actor: Actor, scope: Scope) => checkScope(directory, absence, actor, scope)
 
       /** Whether a direct event, like a test event, was sent to an integration of the scope. */
       const wasSentTo = Effect.fnUntraced(function* (scope: Scope, event_id: EventId) {
@@ -118,9 +115,11 @@ export class ScopeReader extends Context.Service<
       return ScopeReader.of({
         buildings: ({ user_id }) => directory.buildings(user_id),
 
-        building: Effect.fnUntraced(function* ({ user_id }, id) {
-          const found = (yield* directory.buildings(user_id)).find((building) => building.id === id)
-          return found ?? (yield* new ScopeNotFound({ scope: { type: "building", id } }))
+        building: Effect.fnUntraced(function* (actor, id) {
+          const scope: Scope = { type: "building", id }
+          yield* authorize(actor, scope)
+          const found = (yield* directory.buildings(actor.user_id)).find((building) => building.id === id)
+          return found ?? (yield* new ScopeNotFound({ scope }))
         }),
 
         tenants: ({ user_id }) => directory.tenants(user_id),
@@ -137,7 +136,7 @@ export class ScopeReader extends Context.Service<
           ),
 
         events: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
-          yield* checkRight(actor, scope)
+          yield* authorize(actor, scope)
           if (range.offset >= countedEvents) return yield* new PageTooDeep({ offset: range.offset })
           const page = yield* store.events({
             scope,
@@ -150,7 +149,7 @@ export class ScopeReader extends Context.Service<
         }),
 
         event: Effect.fnUntraced(function* (actor, scope, id) {
-          yield* checkRight(actor, scope)
+          yield* authorize(actor, scope)
           const event = yield* store.findEvent(id)
           const isSeen = event !== null && (isDirect(event) ? yield* wasSentTo(scope, id) : scopeSees(scope, event))
           if (event === null || !isSeen) return yield* new EventNotFound({ id })
@@ -158,7 +157,7 @@ export class ScopeReader extends Context.Service<
         }),
 
         eventsFrom: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
-          yield* checkRight(actor, scope)
+          yield* authorize(actor, scope)
           const part = yield* store.eventsFrom({ scope, resource_type, ...range, maxBytes: partBytes })
           return { ...part, items: seen(actor, scope, part.items) }
         })

@@ -2,17 +2,9 @@
  * Common parts of all `/v4` operations: access tokens and their scope, the rate limit, media types, and the format of
  * failures.
  */
-import {
-  apiPath,
-  AuthorizationServer,
-  BuildingMoves,
-  makeMinuteCounter,
-  mcpPath,
-  minuteWindow,
-  publicScope
-} from "@doorhook/core"
-import type { FeedHub, Feeds, NotServed, OwnApi, Principal } from "@doorhook/core"
-import { Clock, Context, Effect, Exit, Option } from "effect"
+import { apiPath, AuthorizationServer, makeMinuteCounter, mcpPath, minuteWindow, publicScope } from "@doorhook/core"
+import type { FeedHub, Feeds, OwnApi, Principal } from "@doorhook/core"
+import { Clock, Context, Effect, Exit } from "effect"
 import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
@@ -25,7 +17,6 @@ import { parseQuery } from "../http/Query.ts"
 import type { Answer, Face, Method, Params, Pieces, Route } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { FeedStreams } from "./FeedStreams.ts"
-import { scopeIn, scopeKinds } from "./ScopePaths.ts"
 
 type Headers = Readonly<Record<string, string>>
 
@@ -149,7 +140,6 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, ApiServices> = E
   const streams = yield* FeedStreams.make
   const publicUrl = yield* PublicUrl
   const { plainJson, requestsPerMinute } = yield* ApiSettings
-  const absence = yield* BuildingMoves.Absence
   const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
   const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
@@ -194,13 +184,6 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, ApiServices> = E
       })
     )
 
-  /** Returns the refusal of a building or tenant that another database serves; null for any other. */
-  const refusalOf = (params: Params): NotServed | null => {
-    const kind = scopeKinds.find(({ parameter }) => parameter in params)
-    const scope = kind === undefined ? null : Option.getOrNull(Exit.getSuccess(scopeIn(kind, params)))
-    return scope === null ? null : BuildingMoves.refusalOf(absence, [scope])
-  }
-
   const answerWith =
     (mediaType: MediaType.ApiMediaType) =>
     ({ document, headers, status }: Reply): Answer =>
@@ -230,8 +213,6 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, ApiServices> = E
       crossOrigin: true,
       handle: (x, params) =>
         Effect.flatMapEager(admit(x, apiPath), (caller) => {
-          const refusal = refusalOf(params)
-          if (refusal !== null) return Exit.fail(refusal)
           if (stream !== undefined && MediaType.prefersStream(x.header("accept"))) {
             const pieces = Effect.flatMapEager(parseQuery(x.query, names, repeatable), (query) =>
               stream({ caller, query, params, x, again: Effect.suspend(() => identify(x, apiPath)) })

@@ -22,7 +22,8 @@ import {
   partEnd
 } from "../move/MovedTables.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import { movedState, sqlStateOf } from "../StoreFailure.ts"
+import { movedState, movingState, sqlStateOf } from "../StoreFailure.ts"
+import { keepLeft, keepOthersLeft, refusalsOf } from "./LeftBuildings.ts"
 import { connect, linkTo, nameOf, schema } from "./PostgresDatabase.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { explain } from "./PostgresFailure.ts"
@@ -283,68 +284,6 @@ const countRange = (table: MovedTable, range: KeyRange, share: Share, sign: 1 | 
 
 const counted = new Set(["events", "deliveries", "open_deliveries"])
 
-/** The moves of buildings as rows: first and last id, whether they left, and the place of the move. */
-const movesAs = (moves: ReadonlyArray<BuildingMoves.BuildingMove>, of: "buildings" | "tenants"): string =>
-  `(VALUES (0, 0, FALSE, -1)${moves
-    .flatMap((move, place) => move[of].map(([first, last]) => `, (${first}, ${last}, ${move.way === "out"}, ${place})`))
-    .join("")})`
-
-/** Whether the last move that names an id took it away. */
-const hasLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>, of: "buildings" | "tenants", id: string): string =>
-  `(SELECT r.column3 FROM ${movesAs(moves, of)} AS r WHERE ${id} BETWEEN r.column1 AND r.column2
-    ORDER BY r.column4 DESC LIMIT 1)`
-
-/** SQL: whether the last move of a building or tenant is complete, and the name of the other database. */
-const lastMove = (kind: string, id: string): string =>
-  `SELECT (m ->> 'isDone')::boolean AS done, m ->> 'other' AS other
-    FROM ${schema}.settings AS s, json_array_elements(s.value::json) WITH ORDINALITY AS moves(m, place),
-      json_array_elements(m -> (${kind} || 's')) AS r
-    WHERE s.name = '${BuildingMoves.movesName}' AND ${id} BETWEEN (r ->> 0)::bigint AND (r ->> 1)::bigint
-    ORDER BY place DESC LIMIT 1`
-
-/**
- * Refuses new rows for buildings that have left, from a process or a host's transaction that has not noticed it. The
- * messages are read by `HostPublish`.
- */
-const keepLeft = (moves: ReadonlyArray<BuildingMoves.BuildingMove>): ReadonlyArray<string> => {
-  if (!moves.some(({ way }) => way === "out")) return []
-  const refusing = (name: string, table: string, scope: string, condition: string): ReadonlyArray<string> => [
-    `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
-      DECLARE
-        scope record;
-        move record;
-      BEGIN
-        SELECT ${scope} INTO scope FROM added AS a WHERE ${condition} LIMIT 1;
-        IF NOT FOUND THEN
-          RETURN NULL;
-        END IF;
-        ${lastMove("scope.kind", "scope.id")} INTO move;
-        RAISE EXCEPTION USING ERRCODE = '${movedState}', MESSAGE = CASE
-          WHEN move.done THEN format('The %s %s was moved to %s, which serves it now.', scope.kind, scope.id, move.other)
-          ELSE format('The %s %s is being moved to %s, which serves it after the move. Try again in a few seconds.',
-            scope.kind, scope.id, coalesce(move.other, 'another database')) END;
-      END
-    $$`,
-    `CREATE OR REPLACE TRIGGER ${name} AFTER INSERT ON ${table} REFERENCING NEW TABLE AS added
-      FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`
-  ]
-  return [
-    ...refusing(
-      "refuse_events",
-      "events",
-      "'building' AS kind, a.building_id AS id",
-      hasLeft(moves, "buildings", "a.building_id")
-    ),
-    ...refusing(
-      "refuse_integrations",
-      "integrations",
-      "a.scope_type AS kind, a.scope_id AS id",
-      `CASE a.scope_type WHEN 'building' THEN ${hasLeft(moves, "buildings", "a.scope_id")}
-        WHEN 'tenant' THEN ${hasLeft(moves, "tenants", "a.scope_id")} END`
-    )
-  ]
-}
-
 /** Keeps late changes away while the rows leave: of integrations silently, and no delivery becomes active again. */
 const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> => {
   const list = `'{${integrations.join(",")}}'::bigint[]`
@@ -356,7 +295,7 @@ const holdStill = (integrations: ReadonlyArray<number>): ReadonlyArray<string> =
         END IF;
         IF TG_TABLE_NAME = 'queue' THEN
           RAISE EXCEPTION 'The building is being moved to another database (doorhook move --buildings).'
-            USING ERRCODE = '${movedState}';
+            USING ERRCODE = '${movingState}';
         END IF;
         RETURN NULL;
       END
@@ -535,10 +474,14 @@ class PostgresMoveSide implements BuildingSide {
   }
 
   setMark(name: Mark, value: string | null): Effect.Effect<void, DatabaseUnusable> {
-    const change =
+    const stored =
       value === null
         ? this.#sql.unsafe("DELETE FROM settings WHERE name = $1", [name])
         : this.#sql.unsafe(put, [name, value])
+    const change =
+      name === BuildingMoves.movesName
+        ? Effect.andThen(stored, this.#each(refusalsOf(BuildingMoves.decodeMoves(value) ?? [])))
+        : stored
     // A commit that waits for the disk also waits for all earlier ones.
     const durable = this.#sql.unsafe("SELECT set_config('synchronous_commit', 'on', true)")
     return this.#run(this.#sql.withTransaction(Effect.asVoid(Effect.andThen(durable, change))))
@@ -649,12 +592,8 @@ class PostgresMoveSide implements BuildingSide {
     const share = this.#share
     if (share === null) return Effect.void
     const work = Effect.gen({ self: this }, function* () {
-      const moves = yield* this.#moves
-      const refusals = moves.some(({ way }) => way === "out")
-        ? keepLeft(moves)
-        : ["events", "integrations"].map((table) => `DROP TRIGGER IF EXISTS refuse_${table} ON ${table}`)
       yield* this.#each([
-        ...refusals,
+        ...keepOthersLeft(yield* this.#moves),
         `WITH back AS (DELETE FROM leaving AS q WHERE ${isOfShare(share, "q")} RETURNING q.*)
           INSERT INTO queue (${queued}) SELECT ${queued} FROM back`
       ])

@@ -5,10 +5,12 @@
  * stores them. A later URL without switches uses the stored ones. One with others replaces them, but only while no
  * worker is running.
  */
+import { BuildingMoves } from "@doorhook/core"
 import { Context, Effect, Equal, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
+import { refusalsOf } from "./LeftBuildings.ts"
 import { publishFunctions } from "./migrations/PublishFunction.ts"
 import { refreshAccess } from "./migrations/RefreshFunction.ts"
 import { postgres } from "./PostgresDialect.ts"
@@ -33,7 +35,7 @@ const all: Values = { notify: "on", locks: "advisory", claim: "skip-locked" }
 export const Switches = Context.Reference<Values>("@doorhook/sql/Switches", { defaultValue: () => all })
 
 /** Increased when the text of a function in the schema changes. */
-const functions = 2
+const functions = 3
 
 const Stored = Schema.fromJsonString(Schema.Struct({ functions: Schema.Int, switches: Values }))
 type Stored = typeof Stored.Type
@@ -92,7 +94,16 @@ export const install = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, as
       why: "refused",
       explanation: `${workers.count} running workers use it with ${inWords(found.switches) ?? "all features of PostgreSQL"}. Leave notify, locks and claim out of the URL, or stop all processes before you change them.`
     })
-  for (const statement of [...primitives(switches.notify, switches.locks), ...publishFunctions, refreshAccess])
+  const [left] = yield* sql.unsafe<{ readonly value: string }>(settingStatements(postgres).byName, [
+    BuildingMoves.movesName
+  ])
+  const moves = BuildingMoves.decodeMoves(left?.value ?? null) ?? []
+  for (const statement of [
+    ...primitives(switches.notify, switches.locks),
+    ...publishFunctions,
+    refreshAccess,
+    ...(moves.length === 0 ? [] : refusalsOf(moves))
+  ])
     yield* sql.unsafe(switches.claim === "update" ? withoutSkips(statement) : statement).unprepared
   yield* sql.unsafe(settingStatements(postgres).put, [
     name,
