@@ -3,7 +3,7 @@
  * acknowledgements can judge it. An exchange also says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
-import { AttemptOutcome, maxExcerptLength, tlsDetail, tlsProblemOf } from "@doorhook/core"
+import { AttemptOutcome, codeOf, maxExcerptLength, tlsDetail, tlsProblemOf } from "@doorhook/core"
 import { Predicate, Schema } from "effect"
 
 /** A request as it is sent and as reports show it. */
@@ -84,10 +84,6 @@ const byCode: Readonly<Record<string, Failure>> = {
   ENODATA: "dns",
   ETIMEDOUT: "timeout"
 }
-
-/** Returns the `code` of a system error; empty for other errors. */
-export const codeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : ""
 
 const isUnreadable = (error: unknown): boolean => {
   if (Predicate.isError(error) && (error.name === "HTTPParserError" || error.message.startsWith("bad "))) return true

@@ -209,7 +209,8 @@ const word = (usual: readonly [string, ...ReadonlyArray<string>], other: string)
   simpler: () => []
 })
 
-const digits = (random: Random, most: number): string =>
+/** Draws a number of up to this many digits. */
+export const digits = (random: Random, most: number): string =>
   [random.int(1, 9), ...random.list(0, most - 1, () => random.int(0, 9))].join("")
 
 const largeIds =

@@ -5,7 +5,7 @@
  * Numbers are generated as text. A receiver may have good reasons to refuse control characters and lone surrogates in
  * texts, numbers beyond the range of a double, and members called `__proto__`, so these never occur.
  */
-import { odd, ordinary, Random, timed } from "./Domain.ts"
+import { digits, odd, ordinary, Random, timed } from "./Domain.ts"
 import type { Draw } from "./Domain.ts"
 import { accessLog, call, isKnownKind, noted, withUnknown } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
@@ -52,9 +52,6 @@ const unknownName: Draw<string> = (random) => {
   const name = random.int(0, 1) === 0 ? random.pick(usual) : anyText(random, 12)
   return name === "" || known.has(name) ? random.pick(usual) : name
 }
-
-const digits = (random: Random, most: number): string =>
-  [random.int(1, 9), ...random.list(0, most - 1, () => random.int(0, 9))].join("")
 
 /** Any JSON value, up to `depth` levels deep. */
 const unknownValue = (random: Random, depth: number): string => {

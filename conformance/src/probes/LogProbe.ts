@@ -1,13 +1,12 @@
 /**
  * The probe of a log file, which counts the effects of all events.
  */
-import { CommandFailure, fileTroubleOf } from "@doorhook/core"
+import { codeOf, CommandFailure, fileTroubleOf } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname } from "node:path"
-import { codeOf } from "../evidence/Exchange.ts"
 import { ProbeUnusable } from "./Probe.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 

@@ -2,11 +2,10 @@
  * Stores failed histories as files, to replay them after the receiver is corrected. The files contain no event ids,
  * because each execution creates new ones.
  */
-import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
+import { codeOf, CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"

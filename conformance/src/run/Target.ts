@@ -8,7 +8,7 @@
  * To keep runs on one machine apart, each run listens at a local socket that is named after the URL, and answers with
  * its process id. The operating system closes the socket when the process ends.
  */
-import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
+import { codeOf, AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Layer, Option, Result } from "effect"
 import type { Scope } from "effect"
 import { lookup } from "node:dns/promises"
@@ -18,7 +18,6 @@ import type { Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { TargetUnusable } from "../execution/Send.ts"
-import { codeOf } from "../evidence/Exchange.ts"
 import { hashOf } from "../history/Json.ts"
 import { accepts, portOf } from "../http/Ask.ts"
 

@@ -72,7 +72,7 @@ export const answer = (status: number, body: string, headers: Readonly<Record<st
   body
 })
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

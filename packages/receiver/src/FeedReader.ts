@@ -2,6 +2,7 @@
  * Reads a feed of doorhook by cursor: what an integration should have received, or the events of a building or tenant.
  * A receiver closes the gap of an outage with it and can prove that nothing is missing.
  */
+import { isObject } from "./Delivery.ts"
 import type { WebhookEvent } from "./Delivery.ts"
 import { InvalidOption } from "./Problem.ts"
 
@@ -171,9 +172,6 @@ class Reader {
   }
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -185,30 +183,30 @@ const parsed = (text: string): unknown => {
 /** The explanation in an answer that refuses a request. */
 const detailIn = (text: string): string => {
   const body = parsed(text)
-  const [error] = isRecord(body) && Array.isArray(body["errors"]) ? body["errors"] : []
-  return isRecord(error) && typeof error["detail"] === "string" ? error["detail"] : text.slice(0, 200)
+  const [error] = isObject(body) && Array.isArray(body["errors"]) ? body["errors"] : []
+  return isObject(error) && typeof error["detail"] === "string" ? error["detail"] : text.slice(0, 200)
 }
 
 const notAFeed = (): FeedError => new FeedError(200, "The answer is not a page of a feed: check the address (`url`).")
 
 const parsePage = (text: string): ReadPage => {
   const body = parsed(text)
-  if (!isRecord(body) || !Array.isArray(body["data"]) || !isRecord(body["meta"])) throw notAFeed()
+  if (!isObject(body) || !Array.isArray(body["data"]) || !isObject(body["meta"])) throw notAFeed()
   const { cursor, gap } = body["meta"]
   if (typeof cursor !== "string") throw notAFeed()
   return {
     items: body["data"].map(parseItem),
     cursor,
-    gap: isRecord(gap) ? { from: new Date(String(gap["from"])), to: new Date(String(gap["to"])) } : null,
-    next: isRecord(body["links"]) && typeof body["links"]["next"] === "string"
+    gap: isObject(gap) ? { from: new Date(String(gap["from"])), to: new Date(String(gap["to"])) } : null,
+    next: isObject(body["links"]) && typeof body["links"]["next"] === "string"
   }
 }
 
 const parseItem = (item: unknown): FeedItem => {
-  if (!isRecord(item) || !isRecord(item["attributes"])) throw notAFeed()
+  if (!isObject(item) || !isObject(item["attributes"])) throw notAFeed()
   const { created_at, event, event_id } = item["attributes"]
   const id = event_id ?? item["id"]
-  if (typeof id !== "string" || !isRecord(event) || !isRecord(event["data"])) throw notAFeed()
+  if (typeof id !== "string" || !isObject(event) || !isObject(event["data"])) throw notAFeed()
   const { action, data, resource_type } = event
   return {
     id,

@@ -5,8 +5,8 @@
  * grows, but its rows rarely change. `queue` changes often, but stays as small as the backlog. The row of an ended
  * delivery includes its last attempt; earlier attempts are in `attempts`.
  */
-import type { Attempt, DeliveryId, EventId, IntegrationId, Transitions } from "@doorhook/core"
-import { Attempt as AttemptSchema, Delivery, Event, EventExcerpt, FigureRow } from "@doorhook/core"
+import type { Attempt, DeliveryId, EventId, FeedRequest, IntegrationId, Transitions } from "@doorhook/core"
+import { Attempt as AttemptSchema, Delivery, Event, EventExcerpt, feedScan, FigureRow } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
@@ -67,7 +67,11 @@ export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery
 export const decodeFigures = Schema.decodeUnknownEffect(Schema.Array(FigureRow))
 export const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const { response_excerpt: _, ...withoutExcerpt } = AttemptSchema.fields
+export const LastAttempt = Schema.Struct(withoutExcerpt)
 export const decodeLastAttempts = Schema.decodeUnknownEffect(
   Schema.Array(Schema.Struct({ delivery_id: Delivery.fields.id, ...withoutExcerpt }))
 )
 export const decodeAttempts = Schema.decodeUnknownEffect(Schema.Array(AttemptSchema))
+
+/** How many items of a feed to examine: one more than the limit, or enough to find events of the requested types. */
+export const scanOf = ({ limit, types }: FeedRequest): number => (types === undefined ? limit + 1 : feedScan)

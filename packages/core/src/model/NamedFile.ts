@@ -39,7 +39,8 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
   ESPIPE: "it is a pipe, not a file"
 }
 
-const codeOf = (cause: unknown): string =>
+/** Returns the code of an error of the operating system or of Node.js, like `ENOENT`; empty if it has none. */
+export const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
 
 /** Returns the reason for a file error, to follow "... can't be read: ". Falls back to the system's own message. */

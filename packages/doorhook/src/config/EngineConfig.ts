@@ -15,10 +15,11 @@ import {
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
 import { PostgresUrl } from "@doorhook/sql"
-import { Effect, Exit, Layer, Result, Schema } from "effect"
+import { Effect, Exit, Layer, Result, Schema, Struct } from "effect"
 import {
   collect,
   collectAll,
+  givenOf,
   invalid,
   asConfig,
   InvalidConfig,
@@ -335,19 +336,11 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
   const pollInterval = usable(read.pollInterval)
   const overrides = {
     allow: usable(read.allow) ?? [],
-    ...(config.signing !== undefined && { signing: config.signing }),
-    ...(config.catchUp !== undefined && { catchUp: config.catchUp }),
-    ...(config.clientIsolation !== undefined && { clientIsolation: config.clientIsolation }),
-    ...(config.queueBytes !== undefined && { queueBytes: config.queueBytes }),
-    ...(config.waitingBytes !== undefined && { waitingBytes: config.waitingBytes }),
+    ...givenOf(Struct.pick(config, ["signing", "catchUp", "clientIsolation", "queueBytes", "waitingBytes"])),
     ...(config.integrationsPerScope !== undefined && {
       integrationsPerScope: limitOf(config.integrationsPerScope)
     }),
-    ...(ackTimeout !== undefined && { ackTimeout }),
-    ...(disableAfter !== undefined && { disableAfter }),
-    ...(retention !== undefined && { retention }),
-    ...(lease !== undefined && { lease }),
-    ...(pollInterval !== undefined && { pollInterval }),
+    ...givenOf({ ackTimeout, disableAfter, retention, lease, pollInterval }),
     retry: Object.fromEntries(usable(read.retry) ?? [])
   }
   const fits = Result.mapError(deliverySettingsOf(overrides, types), asConfig)

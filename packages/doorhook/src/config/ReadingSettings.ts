@@ -3,7 +3,7 @@
  */
 import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
-import { JsonPointer, Predicate, Result, Schema } from "effect"
+import { JsonPointer, Predicate, Record, Result, Schema } from "effect"
 
 /** Error for an invalid setting. The message names the setting and the accepted values. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
@@ -109,6 +109,12 @@ export const readSettings = <F extends Schema.Struct.Fields>(
 
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ message }))
+
+/** Returns settings without those that were not given, which have their defaults. */
+export function givenOf<A extends object>(settings: A): { readonly [K in keyof A]?: Exclude<A[K], undefined> }
+export function givenOf(settings: Readonly<Record<string, unknown>>): unknown {
+  return Record.filter(settings, Predicate.isNotUndefined)
+}
 
 /** Combines named results into one value, or fails with all problems. */
 export function collect<A extends object>(read: {

@@ -6,9 +6,9 @@ import type { AuthorizationSettingsShape, ResourceSettings, ResourceType } from 
 import { DurationText } from "@doorhook/core"
 import { AppearanceShape, HomeUrlShape, TextsShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
-import { Option, Result, Schema } from "effect"
+import { Option, Result, Schema, Struct } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
-import { collect, collectAll, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
+import { collect, collectAll, givenOf, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -151,13 +151,17 @@ const resourcesOf = (given: NonNullable<SurfaceConfig["resources"]>): Readonly<R
 
 /** Returns the settings of the authorization server that differ from its defaults. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
-  ...(config.scopes !== undefined && { scopes: config.scopes }),
+  ...givenOf(
+    Struct.pick(config, [
+      "scopes",
+      "clientIdMetadata",
+      "refreshRequiresSecret",
+      "refreshRotation",
+      "unknownScope",
+      "accessTokensPerGrant"
+    ])
+  ),
   ...(config.resources !== undefined && { resources: resourcesOf(config.resources) }),
-  ...(config.clientIdMetadata !== undefined && { clientIdMetadata: config.clientIdMetadata }),
-  ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
-  ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
-  ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),
-  ...(config.accessTokensPerGrant !== undefined && { accessTokensPerGrant: config.accessTokensPerGrant }),
   ...(config.tokenRequestsPerMinute !== undefined && {
     tokenRequestsPerMinute: limitOf(config.tokenRequestsPerMinute)
   })
@@ -167,15 +171,17 @@ export const authorizationOverrides = (config: SurfaceConfig): Partial<Authoriza
 export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
   Result.map(parseNetworks("webhookSources", config.webhookSources), (webhookSources) => ({
     webhookSources,
-    ...(config.createdStatus !== undefined && { createdStatus: config.createdStatus }),
-    ...(config.plainJson !== undefined && { plainJson: config.plainJson }),
-    ...(config.topLevelPageInfo !== undefined && { topLevelPageInfo: config.topLevelPageInfo }),
-    ...(config.configAlias !== undefined && { configAlias: config.configAlias }),
-    ...(config.requestsPerMinute !== undefined && {
-      requestsPerMinute: limitOf(config.requestsPerMinute)
-    }),
-    ...(config.streamsPerGrant !== undefined && { streamsPerGrant: config.streamsPerGrant }),
-    ...(config.streams !== undefined && { streams: config.streams })
+    ...givenOf(
+      Struct.pick(config, [
+        "createdStatus",
+        "plainJson",
+        "topLevelPageInfo",
+        "configAlias",
+        "streamsPerGrant",
+        "streams"
+      ])
+    ),
+    ...(config.requestsPerMinute !== undefined && { requestsPerMinute: limitOf(config.requestsPerMinute) })
   }))
 
 /** Reads origins as browsers send them: scheme and host, with the port only if it is not the scheme's default. */

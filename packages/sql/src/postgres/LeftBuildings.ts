@@ -4,10 +4,9 @@
  */
 import type { BuildingMoves } from "@doorhook/core"
 import { movedState, movingState } from "../StoreFailure.ts"
+import { quoted } from "./TransactionSettings.ts"
 
 type Moves = ReadonlyArray<BuildingMoves.BuildingMove>
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
  * The moves as rows: the kind and the first and last id of a range, the place of the move, the SQLSTATE of the refusal, and

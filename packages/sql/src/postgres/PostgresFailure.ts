@@ -2,7 +2,7 @@
  * Explains by its cause why a PostgreSQL database can't be used, and what to do.
  */
 import type { TlsProblem } from "@doorhook/core"
-import { tlsProblemOf } from "@doorhook/core"
+import { codeOf, tlsProblemOf } from "@doorhook/core"
 import { Predicate } from "effect"
 import type { Migrator } from "effect/sql"
 import { SqlError } from "effect/sql"
@@ -47,9 +47,6 @@ const tls: Readonly<Record<TlsProblem, string>> = {
   client_certificate:
     "the server refuses the client certificate, or demands one. Give a certificate of an authority that the server trusts (its ssl_ca_file) as sslcert, and its key as sslkey."
 }
-
-const codeOf = (cause: unknown): string =>
-  Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
 
 /** Explains that no session could be started. */
 const ofConnecting = (cause: unknown, said: string): string => {

@@ -2,6 +2,7 @@
  * What a connection to a PostgreSQL server trusts, and what it shows the server: the files of `sslrootcert`, `sslcert`
  * and `sslkey`, or libpq's default files in the home folder (PostgreSQL documentation, "SSL Support").
  */
+import { codeOf } from "@doorhook/core"
 import { Data, Predicate, Redacted } from "effect"
 import { X509Certificate } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
@@ -20,9 +21,6 @@ export interface Trust {
 }
 
 const messageOf = (error: unknown): string => (Predicate.isError(error) ? error.message : String(error))
-
-const codeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : ""
 
 /** Returns the given file, or libpq's default file if it exists. */
 const fileOr = (given: string | null, name: string): string | null => {

@@ -26,7 +26,7 @@ import type {
   PurgeRequest,
   Scope
 } from "@doorhook/core"
-import { DeliveryId, excerptChars, feedScan, noDeliveries, StoreRules } from "@doorhook/core"
+import { DeliveryId, excerptChars, noDeliveries, StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -38,7 +38,8 @@ import {
   decodeExcerpts,
   decodeFigures,
   decodeLastAttempts,
-  decodeNewEvents
+  decodeNewEvents,
+  scanOf
 } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
@@ -182,9 +183,6 @@ const feedPart = Effect.fnUntraced(function* <Examined, Item>(
     more: isCut || isFull || of.more
   }
 })
-
-/** How many items to examine: one more than the limit, or enough to find events of the requested types. */
-const scanOf = ({ limit, types }: FeedRequest): number => (types === undefined ? limit + 1 : feedScan)
 
 export const feed = Effect.fnUntraced(function* (
   sql: Sql,

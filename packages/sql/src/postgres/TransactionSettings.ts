@@ -28,7 +28,8 @@ const answer = [letters.parseComplete, letters.bindComplete, letters.dataRow, le
 /** Length of a message's header (letter and length field), in bytes. */
 const headerLength = 5
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** Returns a text as a literal of SQL. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** Returns the messages that apply settings until the transaction ends. */
 const encode = (settings: Readonly<Record<string, string>>): Buffer => {

@@ -22,21 +22,11 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import {
-  Attempt,
-  Delivery,
-  Event,
-  EventExcerpt,
-  excerptChars,
-  feedScan,
-  FigureRow,
-  inTurn,
-  StoreRules
-} from "@doorhook/core"
+import { Attempt, Delivery, Event, EventExcerpt, excerptChars, FigureRow, inTurn, StoreRules } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
-import { decodeNewEvents } from "../DeliveryRows.ts"
+import { decodeExcerpts, decodeFigures, decodeNewEvents, LastAttempt, scanOf } from "../DeliveryRows.ts"
 import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 import { sqlite } from "../Dialect.ts"
@@ -54,8 +44,6 @@ import { isOpen } from "./FileOwnerState.ts"
 const records = recordStatements(sqlite)
 
 const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(Event))
-const { response_excerpt: _, ...withoutExcerpt } = Attempt.fields
-const LastAttempt = Schema.Struct(withoutExcerpt)
 const decodeListed = Schema.decodeUnknownEffect(
   Schema.Array(
     Schema.Struct({
@@ -66,8 +54,6 @@ const decodeListed = Schema.decodeUnknownEffect(
     })
   )
 )
-const decodeFigures = Schema.decodeUnknownEffect(Schema.Array(FigureRow))
-const decodeExcerpts = Schema.decodeUnknownEffect(Schema.Array(EventExcerpt))
 const decodeFound = Schema.decodeUnknownEffect(
   Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
 )
@@ -110,9 +96,6 @@ const rowsUpToBytes = (
   }
   return { found, isCut: false }
 }
-
-/** How many rows to read: one more than the limit, or enough to find events of the requested types. */
-const scanOf = ({ limit, types }: FeedRequest): number => (types === undefined ? limit + 1 : feedScan)
 
 const typeList = (types: FeedRequest["types"]): string | null => (types === undefined ? null : JSON.stringify(types))
 
