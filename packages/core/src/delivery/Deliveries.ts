@@ -26,7 +26,7 @@ import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
 import type { MissingDelivery, MissingVerdict } from "./EventExplanation.ts"
 import { explainMissing, explainUnknownEvent } from "./EventExplanation.ts"
-import { expiryOf, policyOf } from "../model/RetryPolicy.ts"
+import { expiryOf, policyOf, unexpiredSince } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import type { Sentence, Sentences } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
@@ -143,11 +143,13 @@ export class Deliveries extends Context.Service<
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
     /**
      * Resends an integration's deliveries that ended unacknowledged or wait for a retry and were created at `since`
-     * (milliseconds since the epoch) or later. Returns their number.
+     * (milliseconds since the epoch) or later. With `late` false, leaves out events whose lifetime is over. Returns the
+     * number of resent deliveries.
      */
     readonly recover: (
       integration: IntegrationId,
-      since: number
+      since: number,
+      options?: { readonly late?: boolean }
     ) => Effect.Effect<number, IntegrationNotFound | NotDeliverable | StoreError>
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
     /**
@@ -202,7 +204,9 @@ export class Deliveries extends Context.Service<
         const { attempts, delivery, event } = found
         const integration = yield* integrations.find(delivery.integration_id)
         const lifetime_over_at = delivery.state === "expired" ? lifetimeEnd(event) : null
-        const explanation = explain({ delivery, last: attempts.at(-1) ?? null, integration, lifetime_over_at }, reader)
+        const is_late = lifetime_over_at === null || lifetime_over_at <= now()
+        const last = attempts.at(-1) ?? null
+        const explanation = explain({ delivery, last, integration, lifetime_over_at, is_late }, reader)
         return { ...delivery, event, history: attempts, explanation }
       })
 
@@ -215,8 +219,14 @@ export class Deliveries extends Context.Service<
           : new NotDeliverable({ why: deadEnd(result.why) })
       })
 
-      const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
-        const recovering = store.redeliver({ type: "integration", id, since }, now())
+      const recover = Effect.fnUntraced(function* (
+        id: IntegrationId,
+        since: number,
+        { late = true }: { readonly late?: boolean } = {}
+      ) {
+        const at = now()
+        const since_of = late ? {} : unexpiredSince(settings.retry, at)
+        const recovering = store.redeliver({ type: "integration", id, since, since_of }, at)
         const result = yield* signalAfter(wake, recovering, leavesWork)
         if (result._tag === "Redelivered") return result.count
         switch (result.why) {

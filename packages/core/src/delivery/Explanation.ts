@@ -71,7 +71,7 @@ const retryDue = ({ delivery, last }: Explained): Sentence => {
 
 /** Explains an expired delivery, which is sent only on request. */
 const expired = (explained: Explained, reader: Reader): Explanation => {
-  const { delivery, integration, last, lifetime_over_at = null } = explained
+  const { delivery, integration, is_late = true, last, lifetime_over_at = null } = explained
   const end = lifetime_over_at === null ? null : { time: { time: lifetime_over_at } }
   const isEnabled = integration?.status === "enabled"
   return {
@@ -83,7 +83,7 @@ const expired = (explained: Explained, reader: Reader): Explanation => {
             tried(delivery.attempts),
             end === null ? say("delivery_lifetime_ends") : say("delivery_lifetime_ends_at", end)
           ],
-    ...(isEnabled ? suggestForExpired(explained, reader) : suggest(explained, reader))
+    ...(isEnabled && is_late ? suggestForExpired(explained, reader) : suggest(explained, reader))
   }
 }
 
@@ -136,6 +136,8 @@ export interface Explained {
   readonly integration: Pick<Integration, "status" | "disabled_reason"> | null
   /** End of the event's lifetime, in milliseconds since the epoch, if known. */
   readonly lifetime_over_at?: number | null
+  /** Whether the lifetime of an expired delivery is over now; by default true. A schedule can end before. */
+  readonly is_late?: boolean
 }
 
 /**

@@ -47,6 +47,12 @@ export const refusalOf = (
   return status === "disabled" ? "integration_disabled" : null
 }
 
+/** Whether a recovery includes an event. `resource_type` is null for an event that can't be read. */
+export const isRecovered = (
+  { since, since_of = {} }: Pick<Extract<RedeliverRequest, { readonly type: "integration" }>, "since" | "since_of">,
+  { created_at, resource_type }: { readonly created_at: number; readonly resource_type: string | null }
+): boolean => created_at >= Math.max(since, resource_type === null ? since : (since_of[resource_type] ?? since))
+
 export const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
 
 /** `delivery_id`: null for all deliveries of an integration. */

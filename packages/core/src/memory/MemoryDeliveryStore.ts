@@ -44,7 +44,7 @@ import { StoreError } from "../ports/StoreError.ts"
 import { ClaimAllowance } from "../delivery/ClaimAllowance.ts"
 import type { AppliedSettlement, HealthChange, HealthSubject } from "../delivery/HealthRules.ts"
 import { evaluateBatch, evaluateTime, mayChangeHealth, reportOf } from "../delivery/HealthRules.ts"
-import { purgePage, redelivered, refused, refusalOf, scopesOf } from "../delivery/StoreRules.ts"
+import { isRecovered, purgePage, redelivered, refused, refusalOf, scopesOf } from "../delivery/StoreRules.ts"
 import {
   enqueue,
   claim,
@@ -384,7 +384,7 @@ const redeliverFrom = (
   if (refusal !== null) return refused(refusal)
   const all = deliveries.byIntegration.get(request.id) ?? []
   if (request.type === "integration") {
-    const missed = all.filter(({ event, standing }) => isRecoverable(standing) && event.created_at >= request.since)
+    const missed = all.filter(({ event, standing }) => isRecoverable(standing) && isRecovered(request, event))
     missed.forEach(resendNow)
     return redelivered(missed.length, null)
   }

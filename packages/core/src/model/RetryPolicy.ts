@@ -62,6 +62,12 @@ export const isExpired = (policy: RetryPolicy, publishedAt: number, now: number)
   return expiry !== null && now >= expiry
 }
 
+/** Returns for each resource type with a lifetime when the oldest event was published that is not too old to be sent. */
+export const unexpiredSince = (policies: RetryPolicies, now: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    Object.entries(policies).flatMap(([type, { lifetime }]) => (lifetime === null ? [] : [[type, now - lifetime + 1]]))
+  )
+
 /**
  * Decides what happens after the failure of attempt number `failed`.
  *

@@ -445,8 +445,16 @@ export interface NotificationFilter {
 export type RedeliverRequest =
   /** One delivery in any state. The resend replaces a waiting retry. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** All of an integration's deliveries that ended unacknowledged or wait for a retry, created at `since` or later. */
-  | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
+  /**
+   * All of an integration's deliveries that ended unacknowledged or wait for a retry, created at `since` or later.
+   * `since_of` has later times for some resource types.
+   */
+  | {
+      readonly type: "integration"
+      readonly id: IntegrationId
+      readonly since: number
+      readonly since_of?: Readonly<Record<string, number>>
+    }
   /**
    * For an integration that doorhook disabled: its newest delivery that ended unacknowledged. An acknowledgement
    * enables the integration. Without one, the delivery ends as cancelled. A delivery that a worker may still be sending

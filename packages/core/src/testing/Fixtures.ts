@@ -248,10 +248,14 @@ export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delive
 
 /**
  * Resends the unacknowledged deliveries of an integration that were created at `since` or later. Returns the number of
- * resent deliveries and null, or the reason for a refusal.
+ * resent deliveries and null, or the reason for a refusal. `since_of` has later times for some resource types.
  */
-export const recover = (id: IntegrationId, since: number, now: number) =>
-  redeliver({ type: "integration", id, since }, now)
+export const recover = (
+  id: IntegrationId,
+  since: number,
+  now: number,
+  since_of: Readonly<Record<string, number>> = {}
+) => redeliver({ type: "integration", id, since, since_of }, now)
 
 /** Probes an integration. Returns the number of sent deliveries and the delivery's id, or the reason for a refusal. */
 export const probe = (id: IntegrationId, now: number) => redeliver({ type: "probe", id }, now)

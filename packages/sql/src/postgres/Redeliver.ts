@@ -18,7 +18,7 @@ import * as Statements from "./statements/DeliveryStatements.ts"
 /** Maximum number of deliveries that one transaction recovers, in about ten milliseconds. */
 const batch = 1_000
 
-const { redelivered, refused, refusalOf } = StoreRules
+const { isRecovered, redelivered, refused, refusalOf } = StoreRules
 const { subjects } = integrationStatements(postgres)
 
 /**
@@ -63,6 +63,15 @@ const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: nu
   return redelivered(1, id)
 })
 
+type Recovery = Extract<RedeliverRequest, { readonly type: "integration" }>
+
+/** An unacknowledged delivery. `resource_type` is null if its event is missing. */
+interface RecoverableRow {
+  readonly id: DeliveryId
+  readonly created_at: number
+  readonly resource_type: string | null
+}
+
 /** The result of one transaction of a recovery. `next` is the id to continue after. */
 type Part =
   | { readonly why: StoreRules.Refusal }
@@ -71,20 +80,15 @@ type Part =
 /** Recovers a batch of an integration's deliveries after an id. Runs in a transaction. */
 const recoverSome = Effect.fnUntraced(function* (
   sql: Sql,
-  integration: IntegrationId,
-  since: number,
+  request: Recovery,
   now: number,
   after: DeliveryId | 0
 ): Effect.fn.Return<Part, SqlError.SqlError> {
-  const target = (yield* targetsOf(sql, [integration])).get(integration)
+  const target = (yield* targetsOf(sql, [request.id])).get(request.id)
   const why = refusalOf("integration", target)
   if (why !== null) return { why }
-  const found = yield* sql.unsafe<{ readonly id: DeliveryId; readonly created_at: number }>(Statements.recoverable, [
-    integration,
-    after,
-    batch
-  ])
-  const ids = found.filter(({ created_at }) => created_at >= since).map(({ id }) => id)
+  const found = yield* sql.unsafe<RecoverableRow>(Statements.recoverable, [request.id, after, batch])
+  const ids = found.filter((row) => isRecovered(request, row)).map(({ id }) => id)
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { why: null, count: 0, next }
   // Excludes deliveries that were sent or revived in the meantime.
@@ -97,16 +101,10 @@ const recoverSome = Effect.fnUntraced(function* (
  * Recovers all deliveries of an integration created since a time, in order of id. Calls `noteBegun` when a part is
  * committed.
  */
-const recoverAll = Effect.fnUntraced(function* (
-  sql: Sql,
-  integration: IntegrationId,
-  since: number,
-  now: number,
-  noteBegun: () => void
-) {
+const recoverAll = Effect.fnUntraced(function* (sql: Sql, request: Recovery, now: number, noteBegun: () => void) {
   let recovered = 0
   for (let after: DeliveryId | 0 | undefined = 0; after !== undefined;) {
-    const part: Part = yield* sql.withTransaction(recoverSome(sql, integration, since, now, after))
+    const part: Part = yield* sql.withTransaction(recoverSome(sql, request, now, after))
     if (part.why !== null) {
       if (recovered === 0) return refused(part.why)
       break
@@ -152,7 +150,7 @@ export const redeliver = (
     case "delivery":
       return sql.withTransaction(resendOne(sql, request.id, now))
     case "integration":
-      return recoverAll(sql, request.id, request.since, now, noteBegun)
+      return recoverAll(sql, request, now, noteBegun)
     case "probe":
       return Effect.andThen(endings.prepare(request.id), sql.withTransaction(probeOne(sql, endings, request.id, now)))
   }

@@ -173,10 +173,11 @@ const ofUnacknowledged = (state: number, order: "ASC" | "DESC"): string =>
 export const newestUnacknowledged = `SELECT id FROM (${unacknowledged.map((state) => ofUnacknowledged(state, "DESC")).join(" UNION ALL ")})
   ORDER BY id DESC LIMIT ?3`
 /**
- * The unacknowledged deliveries of an integration, ended or waiting for a retry, that follow a given id, with their
- * creation times; lowest ids first. Cost: the start of one index range per state.
+ * The unacknowledged deliveries of an integration, ended or waiting for a retry, that follow a given id, with the
+ * creation times and types of their events; lowest ids first. Cost: the start of one index range per state.
  */
-export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e WHERE e.seq = u.event)
+export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e WHERE e.seq = u.event),
+    (SELECT e.resource_type FROM events AS e WHERE e.seq = u.event)
   FROM (${[codes.retrying, ...unacknowledged].map((state) => ofUnacknowledged(state, "ASC")).join(" UNION ALL ")}) AS u
   ORDER BY u.id LIMIT ?3`
 

@@ -1,7 +1,7 @@
 /**
  * Makes deliveries due again at an operator's request.
  */
-import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverResult } from "@doorhook/core"
+import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
 import { StoreRules } from "@doorhook/core"
 import { Effect } from "effect"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
@@ -15,9 +15,10 @@ import { isOpen } from "./FileOwnerState.ts"
 /** Maximum number of deliveries that one transaction makes due, in about ten milliseconds. */
 const redeliveryBatch = 1_000
 
-const { redelivered, refused, refusalOf } = StoreRules
+const { isRecovered, redelivered, refused, refusalOf } = StoreRules
 
 type Redeliver = DeliveryStore["Service"]["redeliver"]
+type Recovery = Extract<RedeliverRequest, { readonly type: "integration" }>
 
 export const makeRedeliver = (
   { change, known, state, turns }: FileOwner,
@@ -70,7 +71,8 @@ export const makeRedeliver = (
    * Makes due a batch of an integration's deliveries that follow an id. Returns their number and the id to continue
    * after, or why it can't.
    */
-  const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
+  const redeliverSome = (request: Recovery, now: number, after: number) => {
+    const { id } = request
     const why = refusalOf("integration", known.get(id)?.row)
     if (why !== null) return { why, count: 0, next: null }
     const rows = q.recoverable.all(id, after, redeliveryBatch)
@@ -79,19 +81,20 @@ export const makeRedeliver = (
     for (const row of rows) {
       const delivery = deliveryId(row[0])
       const lease = leases.get(delivery)
-      if (Number(row[1] ?? 0) < since || (lease !== undefined && isOpen(lease.state))) continue
+      const event = { created_at: Number(row[1] ?? 0), resource_type: row[2] === null ? null : String(row[2]) }
+      if (!isRecovered(request, event) || (lease !== undefined && isOpen(lease.state))) continue
       if (resend(delivery, now)) count++
     }
     return { why, count, next: rows.length === redeliveryBatch && last !== undefined ? Number(last[0]) : null }
   }
 
-  const redeliverAll = Effect.fnUntraced(function* (id: IntegrationId, since: number, now: number, note: () => void) {
+  const redeliverAll = Effect.fnUntraced(function* (request: Recovery, now: number, note: () => void) {
     let [count, after]: [number, number | null] = [0, 0]
     let why: StoreRules.Refusal | null = null
     while (after !== null) {
       const from: number = after
       const part: ReturnType<typeof redeliverSome> = yield* turns.change({
-        run: () => redeliverSome(id, since, now, from),
+        run: () => redeliverSome(request, now, from),
         isDurable: true,
         rows: redeliveryBatch
       })
@@ -134,10 +137,7 @@ export const makeRedeliver = (
           const note = () => {
             isBegun = true
           }
-          return failAsBegun(
-            "DeliveryStore.redeliver",
-            () => isBegun
-          )(redeliverAll(request.id, request.since, now, note))
+          return failAsBegun("DeliveryStore.redeliver", () => isBegun)(redeliverAll(request, now, note))
         })
       case "probe":
         return Effect.andThen(

@@ -3,6 +3,7 @@
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
+import type { Event } from "../../model/Event.ts"
 import { DeliveryId } from "../../model/Ids.ts"
 import type { Integration } from "../../model/Integration.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
@@ -41,8 +42,13 @@ const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
 
 /** Stores a delivery, and brings it into `state` with the store's ordinary calls. */
-const bringInto = Effect.fnUntraced(function* (state: DeliveryState, n: number, integration: Integration) {
-  const event = newEvent(n)
+const bringInto = Effect.fnUntraced(function* (
+  state: DeliveryState,
+  n: number,
+  integration: Integration,
+  fields: Partial<Event> = {}
+) {
+  const event = newEvent(n, fields)
   if (state === "skipped") {
     const initial = { state, reason: "integration_disabled" } as const
     const [id = DeliveryId.make(1)] = yield* enqueue({
@@ -247,6 +253,24 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const claimed = yield* claim(now)
       yield* expectEqual("claimed", new Set(idsOf(claimed)), new Set(lost))
       yield* expectEqual("again", yield* recover(integration.id, start, now), [0, null])
+    })
+  },
+  {
+    name: "a recovery leaves out events of a type that were published before the time given for this type",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      const call = { resource_type: "call" } as const
+      const late = yield* bringInto("expired", 1, integration, { ...call, created_at: start - 1 })
+      const retrying = yield* bringInto("retrying", 2, integration, { ...call, created_at: start - 1 })
+      const log = yield* bringInto("exhausted", 3, integration)
+      const inTime = yield* bringInto("expired", 4, integration, call)
+      const now = start + 1_000
+      yield* expectEqual("recovered", yield* recover(integration.id, 0, now, { call: start }), [2, null])
+      const states = yield* Effect.forEach([late, retrying, log, inTime], (id) =>
+        Effect.map(findDelivery(id), ({ state }) => state)
+      )
+      yield* expectEqual("states", states, ["expired", "retrying", "pending", "pending"])
+      yield* expectEqual("the others", yield* recover(integration.id, 0, now), [2, null])
     })
   },
   {

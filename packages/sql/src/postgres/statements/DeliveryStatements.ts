@@ -421,13 +421,14 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
  * The unacknowledged deliveries of an integration, ended or waiting for a retry, that follow a given id; lowest ids
  * first. Cost: the start of one index range per state.
  */
-export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowledgedStates
-  .map(
-    (state) => `(SELECT id, created_at FROM deliveries
+export const recoverable = `SELECT id, created_at,
+    (SELECT e.resource_type FROM events AS e WHERE e.id = found.event_id) AS resource_type FROM (${Transitions.unacknowledgedStates
+      .map(
+        (state) => `(SELECT id, created_at, event_id FROM deliveries
       WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND id > $2 ORDER BY id LIMIT $3)`
-  )
-  .join(" UNION ALL ")}
-    UNION ALL (SELECT id, created_at FROM queue
+      )
+      .join(" UNION ALL ")}
+    UNION ALL (SELECT id, created_at, event_id FROM queue
       WHERE integration_id = $1 AND state = 'retrying' AND id > $2 ORDER BY id LIMIT $3)
   ) AS found ORDER BY id LIMIT $3`
 
