@@ -6,7 +6,17 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { accessibilityProblems } from "./Accessibility.ts"
 import { hostile, operatorKey } from "./PageStage.ts"
-import { button, confirm, heading, link, open, openMenu, problemsOfAllParts, sharedPageStage } from "./SharedPages.ts"
+import {
+  button,
+  confirm,
+  cutNavigation,
+  heading,
+  link,
+  open,
+  openMenu,
+  problemsOfAllParts,
+  sharedPageStage
+} from "./SharedPages.ts"
 import { hasBrowser, looks } from "./Visitors.ts"
 
 const stage = sharedPageStage()
@@ -63,7 +73,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await page.goto(`${stage().url}/console/integrations/${broken}`)
       await openMenu(page)
       await link(page, "Recover missed events").click()
-      const count = Number(/^\d+/.exec(await page.getByText(/ since .* not acknowledged\.$/).innerText())?.[0])
+      const count = Number(/^\d+/.exec(await page.getByText(/ since .* can be sent again\.$/).innerText())?.[0])
       assert.isAbove(count, 0)
       await button(page, `Send ${count} ${count === 1 ? "delivery" : "deliveries"} again`).click()
       await page.getByText(/Deliveries being sent: \d/).waitFor()
@@ -249,6 +259,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     for (const place of places()) {
       await page.goto(`${stage().url}/console${place}`)
       assert.deepStrictEqual(await problemsOfAllParts(page), [], place)
+      assert.deepStrictEqual(await cutNavigation(page), [], place)
     }
     assert.deepStrictEqual(complaints, [])
   })

@@ -52,6 +52,16 @@ export const open = async (page: Page, name: string) => {
 export const confirm = async (page: Page, name: string, yes = name) =>
   (await open(page, name)).getByRole("button", { name: yes, exact: true }).click()
 
+/** Returns the texts in the bar of a page that are not wholly on the screen, also if the visitor's name is long. */
+export const cutNavigation = (page: Page): Promise<unknown> =>
+  page.evaluate(`(() => {
+    for (const name of document.querySelectorAll(".who > span")) name.textContent = "ada.lovelace.of.the.north.tower@example.com"
+    return [...document.querySelectorAll("nav a, .who > span, .who button")].filter((one) => {
+      const { left, right } = one.getBoundingClientRect()
+      return left < 0 || right > innerWidth || one.scrollWidth > one.clientWidth + 1
+    }).map((one) => one.textContent)
+  })()`)
+
 /** Returns the accessibility problems of a page with all its parts open, and of each of its dialogs and menus. */
 export const problemsOfAllParts = async (page: Page): Promise<ReadonlyArray<string>> => {
   for (const summary of await page.locator("details:not(.menu) > summary").all()) await summary.click()

@@ -36,6 +36,7 @@ import type {
   ListedDelivery,
   ResourceType,
   ResourceTypeTable,
+  RetryPolicies,
   Scope,
   StoreError
 } from "@doorhook/core"
@@ -196,7 +197,7 @@ ${
         return [
           Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id: line })}">`,
           Html.template`<a href="${home}${of.deliveries}/${id}">${line}</a><span class="under">${id}</span>`,
-          Parts.badge(one.state, Parts.stateText(visit, one.state)),
+          Parts.badge(one.state, Parts.stateNow(visit, this.#services.retry, one)),
           ...(all
             ? [
                 receiver === null
@@ -206,8 +207,8 @@ ${
             : []),
           last === null
             ? null
-            : Html.template`${Parts.outcomeBadge(language, last)}${last.number > 1 ? Html.template`<span class="under">${language.count("attempts", last.number)}</span>` : null}`,
-          nextOf(visit, one),
+            : Html.template`${Parts.outcomeBadge(visit, last)}${last.number > 1 ? Html.template`<span class="under">${language.count("attempts", last.number)}</span>` : null}`,
+          nextOf(visit, this.#services.retry, one),
           Parts.ago(visit, one.created_at)
         ]
       })
@@ -286,6 +287,7 @@ ${
       const found = yield* this.#integrationOf(delivery.integration_id)
       const doors = found === null ? noDoors : (yield* labels.of(visit, found.integration)).place.doors
       const { event, state } = delivery
+      const timed = { created_at: delivery.created_at, state, resource_type: event?.resource_type ?? null }
       const title = event === null ? typeName(language, types, null) : summaryOf(language, this.#services, event, doors)
       const path = pathOf(visit, delivery.integration_id)
       const receiver =
@@ -301,10 +303,10 @@ ${
 ${Parts.heading(
   title,
   Html.template`${formatDeliveryId(id)}`,
-  Html.template`${Parts.badge(state, Parts.stateText(visit, state))}${actionsOf(visit, delivery, found, of)}`
+  Html.template`${Parts.badge(state, Parts.stateNow(visit, this.#services.retry, timed))}${actionsOf(visit, delivery, found, of)}`
 )}
 ${event === null ? null : endLine(language, yield* deliveries.endOfCall(event))}
-${statusPanel(visit, delivery, receiver)}
+${statusPanel(visit, delivery, receiver, Parts.isGivenUp(visit, this.#services.retry, timed))}
 ${attemptsPanel(visit, delivery)}
 ${request}`
       }
@@ -330,13 +332,15 @@ ${Parts.alert(why)}`
         return { title: t("unknown_event_title"), place, status: 404, body }
       }
       let doors = noDoors
+      const typed = { resource_type: event.resource_type }
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { delivery, integration, integration_id, verdict, why } of integrations) {
         if (integration === null ? role === "owner" : !mayRead(integration.scope)) continue
         const found = integration === null ? null : yield* labels.of(visit, integration)
         if (found !== null && doors.size === 0) doors = found.place.doors
         const path = pathOf(visit, integration_id)
-        const word = Parts.badge(verdict, t(verdictKey(verdict)))
+        const isGivenUp = delivery !== null && Parts.isGivenUp(visit, this.#services.retry, { ...delivery, ...typed })
+        const word = Parts.badge(verdict, isGivenUp ? t("given_up") : t(verdictKey(verdict)))
         rows.push([
           integration === null || found === null
             ? t("deleted_integration")
@@ -411,8 +415,10 @@ const verdictKey = (verdict: ExplainedDelivery["verdict"]): TextKey => {
 }
 
 /** Returns when the next attempt is due, or why there is none. */
-const nextOf = (visit: Visit, { next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
+const nextOf = (visit: Visit, retry: RetryPolicies, delivery: ListedDelivery): Html.Part => {
+  const { next_attempt_at, reason, state } = delivery
   const { t } = visit.language
+  if (Parts.isGivenUp(visit, retry, delivery)) return t("reason_schedule_used_up")
   if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
   return next_attempt_at <= visit.now ? t("due_now") : Parts.ago(visit, next_attempt_at)
 }
@@ -470,7 +476,7 @@ const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt
     : Html.template`<details id="answer-${number}"><summary>${t("answer")}</summary><pre tabindex="0" aria-label="${t("answer")}">${response_excerpt.split(/\r?\n/).map(onOneLine).join("\n")}</pre></details>`
 
 const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
-  Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${Parts.outcomeBadge(language, attempt)} <span class="muted">${Parts.at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
+  Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${Parts.outcomeBadge({ language, role }, attempt)} <span class="muted">${Parts.at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
 <p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
 
@@ -512,7 +518,8 @@ const endLine = (language: Language, end: CallEnding | null): Html.Html | null =
 const statusPanel = (
   { home, language, ...visit }: Visit,
   delivery: DeliveryWithAttempts,
-  receiver: Html.Part
+  receiver: Html.Part,
+  isGivenUp: boolean
 ): Html.Html => {
   const { t } = language
   const { created_at, event_id, explanation, reason } = delivery
@@ -535,7 +542,7 @@ const statusPanel = (
           : Html.template`<span class="mono">${event_id}</span>`
       ],
       [t("created"), Parts.at(language, created_at)],
-      reason === null ? null : [t("reason"), t(`reason_${reason}`)]
+      reason === null ? null : [t("reason"), t(isGivenUp ? "reason_schedule_used_up" : `reason_${reason}`)]
     ])
   )
 }

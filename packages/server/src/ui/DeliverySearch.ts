@@ -184,13 +184,17 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
         .includes(text.toLowerCase())
     )
 
-  /** Counts the deliveries of an integration in some states that were created at a time or later, up to `mostCounted`. */
+  /**
+   * Counts the deliveries of an integration in some states that were created at a time or later, up to `mostCounted`.
+   * Counts those apart whose event is late.
+   */
   const count = Effect.fnUntraced(function* (
     integration_id: IntegrationId,
     states: NonNullable<DeliveryFilter["states"]>,
-    since: number
+    since: number,
+    isLate: (delivery: ListedDelivery) => boolean
   ) {
-    let n = 0
+    let [n, late] = [0, 0]
     for (let after: DeliveryId | undefined; ;) {
       const rows: ReadonlyArray<ListedDelivery> = yield* inTurn(
         deliveries.list({
@@ -202,10 +206,12 @@ export const makeSearch = Effect.fnUntraced(function* (labels: LabelMaker) {
         })
       )
       const recent = rows.filter(({ created_at }) => created_at >= since)
-      n += recent.length
+      const lateOnes = recent.filter(isLate).length
+      late += lateOnes
+      n += recent.length - lateOnes
       after = rows.at(-1)?.id
-      if (recent.length < chunk || after === undefined) return { n, isCapped: false }
-      if (n >= mostCounted) return { n: mostCounted, isCapped: true }
+      if (recent.length < chunk || after === undefined) return { n, late, isCapped: false }
+      if (n + late >= mostCounted) return { n, late, isCapped: true }
     }
   })
 

@@ -31,6 +31,7 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   ResourceTypes,
+  RetryPolicy,
   signsWithSecret,
   statusFilters,
   TestEvents,
@@ -109,6 +110,7 @@ const servicesOf = Effect.gen(function* () {
     dispatching: (yield* Dispatcher).status,
     integrations: yield* OperatorIntegrations,
     managed: yield* Integrations,
+    retry: (yield* DeliverySettings).retry,
     signing: (yield* DeliverySettings).signing,
     store: yield* DeliveryStore,
     tests: yield* TestEvents,
@@ -264,14 +266,14 @@ ${yield* this.#table(visit, name, found, false)}${total > items.length ? Html.te
         const { creator, place } = yield* labels.of(visit, one.integration)
         const latestOnes = yield* this.#latest(id)
         const last = latestOnes.find(({ last_attempt }) => last_attempt !== null)?.last_attempt ?? null
-        const words = latestOnes.map(({ state }) => Parts.stateText(visit, state)).join(", ")
+        const words = latestOnes.map((latestOne) => Parts.stateNow(visit, this.#services.retry, latestOne)).join(", ")
         rows.push([
           Html.template`<a href="${visit.home}${pathOf(visit, id)}"><b>${nameOf(one.integration, urls)}</b></a><span class="under">${one.integration.name === null ? null : `${receiverOf(one.integration, urls)}, `}${creator}</span>`,
           Html.template`${Parts.health(language, one)}${one.failing === null ? null : Html.template`<span class="under">${language.html("since_then", { ago: Parts.ago(visit, one.failing.since) })}</span>`}`,
           ...(hasPlace ? [place.name] : []),
           last === null
             ? null
-            : Html.template`${Parts.outcomeBadge(language, last)}<span class="under">${Parts.ago(visit, last.started_at)}</span>`,
+            : Html.template`${Parts.outcomeBadge(visit, last)}<span class="under">${Parts.ago(visit, last.started_at)}</span>`,
           latestOnes.length === 0
             ? null
             : Html.template`<span class="strip" role="img" aria-label="${words}">${latestOnes.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
@@ -516,17 +518,30 @@ ${role === "operator" ? null : dangerPanel(visit, found, title)}`
     )
   }
 
-  /** Makes the page that says how many deliveries recovering sends, before it is done. */
+  /**
+   * Makes the page that says how many deliveries recovering sends, before it is done. Events whose lifetime is over, like
+   * rings, are sent only if the visitor asks for them.
+   */
   recoverPage(visit: Visit, found: IntegrationWithHealth): PageEffect {
     const { home, language, now, query } = visit
     const { html, number, t } = language
     const { id } = found.integration
     const path = pathOf(visit, id)
     const since = language.instant(query.get("since") ?? "") ?? now - recoverSince
-    return Effect.map(this.#services.search.count(id, unacknowledged, since), ({ isCapped, n }): Shown => {
-      const count = `${isCapped ? t("more_than") : ""}${number(n)}`
+    const { retry, search } = this.#services
+    const unexpired = RetryPolicy.unexpiredSince(retry, now)
+    const isLate = ({ created_at, resource_type }: ListedDelivery) => created_at < (unexpired[resource_type ?? ""] ?? 0)
+    return Effect.map(search.count(id, unacknowledged, since, isLate), ({ isCapped, late, n }): Shown => {
+      const more = isCapped ? t("more_than") : ""
+      const count = `${more}${number(n)}`
       const title = t("recover")
-      const send = Html.template`${Parts.hidden("since", language.fieldTime(since))}<div class="row"><button type="submit" class="primary"${n === 0 ? Html.template` disabled` : null}>${t(n === 1 ? "recover_send_one" : "recover_send_other", { n: count })}</button><a class="button quiet" href="${home}${path}">${t("cancel")}</a></div>`
+      const words = n === 0 ? t("send_again") : t(n === 1 ? "recover_send_one" : "recover_send_other", { n: count })
+      const lateBox =
+        late === 0
+          ? null
+          : Html.template`<label class="box"><input type="checkbox" name="late" value="yes"${n === 0 ? Html.template` required` : null}> <span>${t("recover_late", { n: `${more}${number(late)}` })}<span class="under">${t("recover_late_hint")}</span></span></label>
+`
+      const send = Html.template`${Parts.hidden("since", language.fieldTime(since))}${lateBox}<div class="row"><button type="submit" class="primary"${n + late === 0 ? Html.template` disabled` : null}>${words}</button><a class="button quiet" href="${home}${path}">${t("cancel")}</a></div>`
       return {
         title,
         place: role(visit),
@@ -543,7 +558,7 @@ ${Parts.form(visit, `${path}/recover`, send)}</section>`
   #recover(visit: Visit, { integration: { id } }: IntegrationWithHealth, fields: URLSearchParams): PageEffect {
     const since = visit.language.instant(fields.get("since") ?? "")
     if (since === undefined) return Parts.formFailure(422, "invalid", "Invalid time", { key: "no_time" })
-    return Effect.map(this.#services.deliveries.recover(id, since), (n) =>
+    return Effect.map(this.#services.deliveries.recover(id, since, { late: fields.get("late") === "yes" }), (n) =>
       seeOther(Parts.after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))
     )
   }

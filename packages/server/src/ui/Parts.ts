@@ -1,8 +1,16 @@
 /**
  * Building blocks of pages: the visit, the frame, and HTML that several pages share.
  */
-import type { Actor, DeliveryState, IntegrationId, LastAttempt, IntegrationWithHealth } from "@doorhook/core"
-import { Html, isoOf } from "@doorhook/core"
+import type {
+  Actor,
+  DeliveryState,
+  IntegrationId,
+  IntegrationWithHealth,
+  LastAttempt,
+  ListedDelivery,
+  RetryPolicies
+} from "@doorhook/core"
+import { Html, isoOf, RetryPolicy } from "@doorhook/core"
 import type { Effect } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, PageSentence, RequestFailure } from "../http/Failures.ts"
@@ -62,6 +70,19 @@ export interface Shown {
 /** The name of a delivery's state. Owners get plain words for the two states in which it was not delivered. */
 export const stateText = ({ language: { t }, role }: Visit, state: DeliveryState): string =>
   role === "owner" && (state === "exhausted" || state === "expired") ? t(`own_${state}`) : t(`state_${state}`)
+
+/** What the name of a delivery's state now depends on. */
+type Timed = Pick<ListedDelivery, "state" | "created_at" | "resource_type">
+
+/** Whether a delivery has no attempt left, although its event is not too old yet. */
+export const isGivenUp = (visit: Visit, retry: RetryPolicies, { created_at, resource_type, state }: Timed): boolean =>
+  state === "expired" &&
+  resource_type !== null &&
+  !RetryPolicy.isExpired(RetryPolicy.policyOf(retry, resource_type), created_at, visit.now)
+
+/** The name of a delivery's state now: while its event is not too old, `expired` would be wrong. */
+export const stateNow = (visit: Visit, retry: RetryPolicies, delivery: Timed): string =>
+  isGivenUp(visit, retry, delivery) ? visit.language.t("given_up") : stateText(visit, delivery.state)
 
 /** What a page or a form is answered with, or the failure to show. */
 export type PageEffect = Effect.Effect<Answer | Shown, KnownError>
@@ -338,12 +359,12 @@ export const badge = (kind: string, words: string): Html.Html =>
 
 /** Makes a badge with the outcome of an attempt. */
 export const outcomeBadge = (
-  { t }: Language,
+  { language: { t }, role }: Pick<Visit, "language" | "role">,
   { outcome, status }: Pick<LastAttempt, "outcome" | "status">
 ): Html.Html =>
   badge(
     outcome === "acknowledged" ? outcome : "failed",
-    `${t(`outcome_${outcome}`)}${status === null ? "" : ` ${status}`}`
+    `${t(role === "owner" ? `own_${outcome}` : `outcome_${outcome}`)}${status === null ? "" : ` ${status}`}`
   )
 
 /** Makes a badge with the health of an integration. */

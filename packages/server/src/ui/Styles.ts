@@ -259,8 +259,9 @@ table a:is(:hover, :focus-visible) { text-decoration: underline }
   .bar nav a { padding: 0 .5rem; font-size: .875rem }
   .filters { grid-template-columns: 1fr 1fr }
   .filters .field:has([type="search"], [type="datetime-local"]) { grid-column: 1 / -1 }
+  .menu { position: static }
   .menu > div { right: auto; left: 0 }
-  .head > .row { width: 100% }
+  .head > .row { position: relative; width: 100% }
   .tiles { grid-template-columns: 1fr 1fr; gap: .75rem }
   .tile { padding: .75rem .875rem }
   .tile .figure { font-size: 1.375rem }

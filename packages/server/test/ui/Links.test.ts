@@ -237,8 +237,15 @@ describe("a portal link", () => {
       /No attempt is left before its lifetime ends at <time datetime="1970-01-01T00:1\d:\d\d\.000Z"/
     )
     assert.include(page.text, "ask the operator of this service to allow this one")
-    assert.include(page.text, "To see whether the receiver accepts it now, send it again.")
+    // The schedule ended before the lifetime did.
+    assert.include(page.text, ">no attempt left<")
+    assert.notInclude(page.text, "not delivered in time</span>")
+    assert.notInclude(page.text, "It would arrive too late")
     assert.notMatch(page.text.replaceAll(/<[^>]*>/g, " "), /resend|allow-target|[Pp]robe/)
+    yield* TestClock.adjust("45 seconds")
+    const late = yield* get(`${home}/deliveries/dlv_${failed}`, cookie)
+    assert.include(late.text, ">not delivered in time</span>")
+    assert.include(late.text, "To see whether the receiver accepts it now, send it again.")
   })
 
   onServer("shows a link back on each refusal, and the request id if the service is at fault", function* () {

@@ -376,6 +376,38 @@ describe("an owner", () => {
     assert.deepStrictEqual(states, ["pending", "pending"])
   })
 
+  onServer("recovers what is still useful, and late rings only on request", function* () {
+    yield* TestClock.setTime(1_000_000)
+    const created = yield* call("POST", "/v4/buildings/1/integrations", {
+      as: "admin",
+      body: document({ bindings: ["call", "access_log"].map((type) => ({ resource_type: type, actions: ["create"] })) })
+    })
+    const path = `/portal/${created.textAt("/data/id")}`
+    const { browser } = yield* ownerSignedIn("admin")
+    const publish = (resource_type: string) =>
+      call("POST", "/operator/events", { as, body: { resource_type, action: "create", building_id: 1, data: {} } })
+    const recover = (fields: Readonly<Record<string, string>> = {}) =>
+      Effect.gen(function* () {
+        const form = yield* browser.get(`${path}/recover?since=1970-01-01T00:00`)
+        const sent = yield* browser.post(form, `${path}/recover`, { since: "1970-01-01T00:00", ...fields })
+        return sent.headers.get("location")
+      })
+    yield* publish("call")
+    yield* attempt("timeout", "expired")
+    const early = yield* browser.get(`${path}/recover?since=1970-01-01T00:00`)
+    assert.include(early.text, "Send 1 delivery again")
+    assert.notInclude(early.text, `name="late"`)
+    yield* TestClock.adjust("45 seconds")
+    const late = yield* browser.get(`${path}/recover?since=1970-01-01T00:00`)
+    assert.include(late.text, "<b>0</b> deliveries")
+    assert.match(late.text, /name="late" value="yes" required> <span>Also send .* like rings: 1</)
+    assert.strictEqual(yield* recover(), `${path}?done=recovered&n=0`)
+    yield* publish("access_log")
+    yield* attempt("timeout", "exhausted")
+    assert.strictEqual(yield* recover(), `${path}?done=recovered&n=1`)
+    assert.strictEqual(yield* recover({ late: "yes" }), `${path}?done=recovered&n=1`)
+  })
+
   onServer("may send sixty forms a minute", function* () {
     const { integration } = yield* published(0)
     const { browser, page } = yield* ownerSignedIn("admin")

@@ -272,6 +272,7 @@ const table = {
   state_expired: ["expired", "verfallen"],
   own_exhausted: ["not delivered", "nicht zugestellt"],
   own_expired: ["not delivered in time", "nicht rechtzeitig zugestellt"],
+  given_up: ["no attempt left", "kein Versuch übrig"],
   state_cancelled: ["cancelled", "abgebrochen"],
   state_skipped: ["skipped", "übersprungen"],
   means_pending: ["waiting to be sent", "wartet, bis sie an der Reihe ist"],
@@ -298,6 +299,15 @@ const table = {
   reason_call_ended: ["call ended", "Ruf beendet"],
   reason_schedule_used_up: ["schedule used up", "keine Versuche mehr"],
   reason_lifetime_over: ["lifetime over", "zu alt"],
+  own_acknowledged: ["received", "empfangen"],
+  own_bad_status: ["answered with", "antwortete mit"],
+  own_timeout: ["no answer in time", "keine Antwort zur rechten Zeit"],
+  own_connection_refused: ["not reachable", "nicht erreichbar"],
+  own_connection_reset: ["hung up", "legte auf"],
+  own_dns: ["address not found", "Adresse nicht gefunden"],
+  own_tls: ["no secure connection", "keine sichere Verbindung"],
+  own_blocked_address: ["address not allowed", "Adresse nicht erlaubt"],
+  own_invalid_response: ["answer not understood", "Antwort nicht verstanden"],
   outcome_acknowledged: ["acknowledged", "bestätigt"],
   outcome_bad_status: ["bad status", "falscher Status"],
   outcome_timeout: ["timeout", "Zeit abgelaufen"],
@@ -525,17 +535,25 @@ const table = {
   ],
   recover: ["Recover missed events", "Verpasstes nachholen"],
   recover_ask: [
-    "Sends again what the receiver has not acknowledged since a time. Calls whose time is over are sent, too, marked as repetitions: receivers store them, but must not ring.",
-    "Sendet noch einmal, was der Empfänger seit einem Zeitpunkt nicht bestätigt hat. Auch Rufe, deren Zeit vorbei ist, werden gesendet, als Wiederholung gekennzeichnet: Der Empfänger speichert sie, darf aber nicht klingeln."
+    "Sends again what the receiver has not acknowledged since a time.",
+    "Sendet noch einmal, was der Empfänger seit einem Zeitpunkt nicht bestätigt hat."
   ],
   no_time: ["Enter the time to recover from.", "Geben Sie an, ab wann nachgeholt werden soll."],
   recover_count_one: [
-    "{n} delivery since {time} was not acknowledged.",
-    "{n} Zustellung seit {time} wurde nicht bestätigt."
+    "{n} delivery since {time} was not acknowledged and can be sent again.",
+    "{n} Zustellung seit {time} wurde nicht bestätigt und kann noch einmal gesendet werden."
   ],
   recover_count_other: [
-    "{n} deliveries since {time} were not acknowledged.",
-    "{n} Zustellungen seit {time} wurden nicht bestätigt."
+    "{n} deliveries since {time} were not acknowledged and can be sent again.",
+    "{n} Zustellungen seit {time} wurden nicht bestätigt und können noch einmal gesendet werden."
+  ],
+  recover_late: [
+    "Also send what is too late to be useful, like rings: {n}",
+    "Auch senden, was zu spät kommt, wie Klingeln: {n}"
+  ],
+  recover_late_hint: [
+    "Receivers store it, but must not ring.",
+    "Der Empfänger speichert es, darf aber nicht klingeln."
   ],
   recover_send_one: ["Send {n} delivery again", "{n} Zustellung noch einmal senden"],
   recover_send_other: ["Send {n} deliveries again", "{n} Zustellungen noch einmal senden"],
