@@ -6,6 +6,7 @@ import type {
   DeliveryId,
   DeliveryStore,
   DeliverySummary,
+  EventExcerpt,
   EventFilter,
   EventId,
   EventPage,
@@ -14,6 +15,7 @@ import type {
   FeedPlace,
   FeedRequest,
   FigureFilter,
+  FigureRow,
   FoundDelivery,
   IntegrationId,
   ListedDelivery,
@@ -22,7 +24,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, EventExcerpt, excerptChars, FigureRow, inTurn, StoreRules } from "@doorhook/core"
+import { Attempt, Delivery, Event, excerptChars, inTurn, StoreRules } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
