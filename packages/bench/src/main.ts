@@ -6,7 +6,7 @@
  * - `--write` stores the results and regenerates `docs/measurements.md`. As the only argument, it only regenerates the
  *   page.
  * - `--quick` uses small sizes, to check that the benchmarks run.
- * - `--rounds N` sets the number of rounds, `--rows N` the rows of `growth` and `drain-due`, `--per-second N` the events per
+ * - `--rounds N` sets the number of rounds, `--rows N` the rows of `growth`, `drain-due`, `lists` and `move`, `--per-second N` the events per
  *   second of `long-life`.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"

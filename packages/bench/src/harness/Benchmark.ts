@@ -14,7 +14,7 @@ export interface Options {
   readonly quick: boolean
   /** Number of rounds; null for the benchmark's default. */
   readonly rounds: number | null
-  /** Number of settled rows that `growth` begins with, or of due ones in `drain-due`; null for the default. */
+  /** Number of settled rows in `growth`, `lists` and `move`, or of due ones in `drain-due`; null for the default. */
   readonly rows: number | null
   /** Events per second and database in `long-life`; null for its default. */
   readonly perSecond: number | null
