@@ -333,9 +333,9 @@ class GroupCommitPublisher {
   /**
    * Accepts all of the events or none; none if another database serves one of the buildings. Returns results in the given
    * order. With an idempotency key, a request repeated within 24 hours gets the first answer and publishes nothing. Calls
-   * made before the publisher's scope closes are still carried out; later calls fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a
-   * call waits for up to 5 s and then fails with `PublisherBusy`. When the scope closes, a call whose idempotency key
-   * another process uses is repeated for up to 5 s.
+   * made before the publisher's scope closes are still carried out; later calls fail with `PublisherClosed`. While
+   * `waitingBytes` of event data wait to be stored, a call waits for up to 5 s and then fails with `PublisherBusy`. When
+   * the scope closes, a call whose idempotency key another process uses is repeated for up to 5 s.
    */
   readonly publish = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null): Answer =>
     // A call without events but with a key is recorded, so that a different request can't use the key.
