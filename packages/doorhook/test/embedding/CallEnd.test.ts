@@ -68,7 +68,8 @@ const endWaiting = Effect.fnUntraced(function* (
 
 const retried = Effect.fnUntraced(function* (options: Partial<DoorhookOptions>) {
   const receiver = yield* startReceiver((received) => (sent(received) === "call 7" ? 500 : 200))
-  const doorhook = yield* start({ callEnd: true, ...options })
+  // The end must be published before the retry, on a slow machine, too.
+  const doorhook = yield* start({ callEnd: true, retry: { call: ["20s"] }, ...options })
   yield* integrate(doorhook, receiver.url)
   const { id } = yield* Effect.promise(() => doorhook.publish(call(7)))
   yield* eventually("a retry waits", deliveriesOf(doorhook, id), ([one]) => one?.state === "retrying")

@@ -4,7 +4,7 @@
  */
 import { codeOf } from "@doorhook/core"
 import { Data, Predicate, Redacted } from "effect"
-import { X509Certificate } from "node:crypto"
+import { createPrivateKey, X509Certificate } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
@@ -73,10 +73,16 @@ const authoritiesOf = ({ mode, rootCert }: TlsSettings): Array<string> | null =>
   })
 }
 
-const ownCertificate = ({ cert, key, keyPassword }: TlsSettings): Tls.SecureContextOptions => {
+interface OwnCertificate {
+  readonly cert: string
+  readonly key: string
+  readonly passphrase?: string
+}
+
+const ownCertificate = ({ cert, key, keyPassword }: TlsSettings): OwnCertificate | null => {
   const file = fileOr(cert, "postgresql.crt")
   if (file === null) {
-    if (key === null) return {}
+    if (key === null) return null
     throw new TlsUnusable({ message: "sslkey is given without sslcert: give the client certificate's file, too." })
   }
   const keyFile = fileOr(key, "postgresql.key")
@@ -88,19 +94,28 @@ const ownCertificate = ({ cert, key, keyPassword }: TlsSettings): Tls.SecureCont
   }
 }
 
+/** A wrong password can decrypt to other bytes, and OpenSSL names what it makes of those: so the key is tried alone. */
+const isLocked = ({ key, passphrase }: OwnCertificate): boolean => {
+  if (!key.includes("ENCRYPTED")) return false
+  try {
+    void createPrivateKey({ key, ...(passphrase !== undefined && { passphrase }) })
+    return false
+  } catch {
+    return true
+  }
+}
+
 /** Explains why OpenSSL refuses a client certificate or its key. */
-const explainContext = (error: unknown, { keyPassword }: TlsSettings): TlsUnusable => {
-  const code = codeOf(error)
-  // OpenSSL tries an empty password if there is none.
-  if (/MISSING_PASSPHRASE|BAD_DECRYPT|BAD_PASSWORD|PKCS12_CIPHERFINAL/.test(code)) {
+const explainContext = (error: unknown, own: OwnCertificate | null): TlsUnusable => {
+  if (own !== null && isLocked(own)) {
     return new TlsUnusable({
       message:
-        keyPassword === null
+        own.passphrase === undefined
           ? "sslkey: the key is encrypted. Give its password as sslpassword, or a key without a password."
           : "sslpassword: this password does not decrypt the key of sslkey."
     })
   }
-  if (code.includes("KEY_VALUES_MISMATCH")) {
+  if (codeOf(error).includes("KEY_VALUES_MISMATCH")) {
     return new TlsUnusable({ message: "sslkey: the key does not belong to the certificate of sslcert." })
   }
   return new TlsUnusable({
@@ -123,6 +138,6 @@ export const readTrust = (tls: TlsSettings): Trust => {
     })
     return { context, isVerified: ca !== null }
   } catch (error) {
-    throw explainContext(error, tls)
+    throw explainContext(error, own)
   }
 }

@@ -3,6 +3,7 @@
  * Support", table "SSL Mode Descriptions"). `pg_stat_ssl` says whether the session is encrypted. Where `psql` is
  * installed, it must decide alike. Each refusal is explained by its cause.
  */
+import { codeOf } from "@doorhook/core"
 import { makeAuthority, makeSelfSigned } from "@doorhook/testkit/hostile/Certificates"
 import { installedTools } from "@doorhook/testkit/postgres/ServerProcess"
 import { setTls } from "@doorhook/testkit/postgres/ServerTls"
@@ -14,7 +15,7 @@ import { Reactivity } from "effect/reactivity"
 import { spawnSync } from "node:child_process"
 import { createPrivateKey } from "node:crypto"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createConnection, createServer } from "node:net"
 import { networkInterfaces, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -207,6 +208,17 @@ await describeOnOwnPostgres("encryption", (server) => {
     const encrypted = (cipher: string) =>
       createPrivateKey(client.key).export({ type: "pkcs8", format: "pem", cipher, passphrase: "right" }).toString()
     const secretKey = file("secret.key", encrypted("aes-256-cbc"))
+    /** One of about 256 wrong passwords decrypts to bytes with a valid padding. */
+    const decryptsToOther = (passphrase: string): boolean => {
+      try {
+        void createPrivateKey({ key: readFileSync(secretKey), passphrase })
+        return true
+      } catch (error) {
+        return !codeOf(error).includes("BAD_DECRYPT")
+      }
+    }
+    const guesses = Array.from({ length: 10_000 }, (_, index) => `hush${index}`)
+    const garbage = guesses.find(decryptsToOther) ?? assert.fail("no wrong password decrypts to other bytes")
     const cert = `sslcert=${file("client.pem", client.cert)}`
     const wrong: ReadonlyArray<readonly [string, RegExp]> = [
       ["sslmode=require&sslrootcert=/nowhere.pem", /sslrootcert: \/nowhere\.pem can't be read \(ENOENT\)/],
@@ -215,6 +227,7 @@ await describeOnOwnPostgres("encryption", (server) => {
       [`sslmode=require&sslkey=${secretKey}`, /sslkey is given without sslcert/],
       [`sslmode=require&${cert}&sslkey=${secretKey}`, /the key is encrypted\. Give its password as sslpassword/],
       [`sslmode=require&${cert}&sslkey=${secretKey}&sslpassword=hush`, /this password does not decrypt the key/],
+      [`sslmode=require&${cert}&sslkey=${secretKey}&sslpassword=${garbage}`, /this password does not decrypt the key/],
       [`sslmode=require&${cert}&sslkey=${file("other.key", stranger.key)}`, /the key does not belong to the cert/],
       [`sslmode=require&${cert}&sslkey=${secretKey}&sslpassword=right`, /^tls$/],
       [`sslmode=verify-full&sslrootcert=system`, unknown]
@@ -226,7 +239,7 @@ await describeOnOwnPostgres("encryption", (server) => {
     })
 
     for (const [query, message] of wrong) {
-      it.effect(`are explained: ${query.replaceAll(`${folder}/`, "")}`, () =>
+      it.effect(`are explained: ${query.replaceAll(`${folder}/`, "").replace(garbage, "hush, to other bytes")}`, () =>
         Effect.gen(function* () {
           const found = yield* attempt(urlOf(query))
           const text = typeof found === "string" ? found : found.message
