@@ -17,22 +17,22 @@ const mix = (word: number, input: number, multiplier: number): number => {
   return mixed ^ (mixed >>> 15)
 }
 
-const absorb = ([a, b, c, d]: Substream, code: number): Substream => {
-  const mixedA = mix(a, code ^ d, 0x85ebca6b)
-  const mixedB = mix(b, code ^ mixedA, 0xc2b2ae35)
-  const mixedC = mix(c, code ^ mixedB, 0x27d4eb2f)
-  return [mixedA, mixedB, mixedC, mix(d, code ^ mixedC, 0x165667b1)]
-}
-
 /** Marks the end of a name. No character has this code, so `ab` under `c` differs from `a` under `bc`. */
 const endOfName = 0x1_0000
 
 /** Returns the substream of a name under another substream. */
 export const child = (parent: Substream, name: string | number): Substream => {
   const text = `${name}`
-  let words = parent
-  for (let at = 0; at < text.length; at++) words = absorb(words, text.charCodeAt(at))
-  return absorb(words, endOfName)
+  // Single variables, because a tuple for each character would be most of the garbage of a plan.
+  let [a, b, c, d] = parent
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : endOfName
+    a = mix(a, code ^ d, 0x85ebca6b)
+    b = mix(b, code ^ a, 0xc2b2ae35)
+    c = mix(c, code ^ b, 0x27d4eb2f)
+    d = mix(d, code ^ c, 0x165667b1)
+  }
+  return [a, b, c, d]
 }
 
 /** Returns the substream of a seed, the parent of all others. */
