@@ -15,7 +15,8 @@ export const setup = async (): Promise<void> => {
       doorhook: "packages/doorhook/src/command/main.ts",
       demo: "packages/doorhook/src/demo/main.ts",
       conformance: "conformance/test/support/main.ts",
-      receiver: "conformance/test/mutants/main.ts"
+      receiver: "conformance/test/mutants/main.ts",
+      move: "packages/sql/test/MoveProgram.ts"
     },
     platform: "node",
     resolve: { conditionNames: ["source", "node", "import", "default"] },

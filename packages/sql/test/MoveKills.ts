@@ -3,18 +3,16 @@
  */
 import { openDatabase } from "@doorhook/sql"
 import type { MovedCount } from "@doorhook/sql"
+import { moveProgram } from "@doorhook/testkit/Doorhook"
 import { startNode } from "@doorhook/testkit/Process"
 import { newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { fileURLToPath } from "node:url"
 import pg from "pg"
 import { movedTables } from "../src/move/MovedTables.ts"
 import { isUsable, move, sourceAt, targetAt } from "./MoveSides.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
-
-const program = fileURLToPath(new URL("MoveProgram.ts", import.meta.url))
 
 /** More rows than one part has, some of them in every state. */
 export const rows = `INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user, created_by_client,
@@ -67,15 +65,7 @@ const Ended = Schema.fromJsonString(
 
 /** Runs a move in a process. Returns null if it was killed. */
 export const runMove = Effect.fnUntraced(function* (from: string, to: string, killAt: number, buildings = "all") {
-  const { finished } = yield* startNode([
-    "--conditions=source",
-    "--no-warnings",
-    program,
-    from,
-    to,
-    String(killAt),
-    buildings
-  ])
+  const { finished } = yield* startNode([moveProgram, from, to, String(killAt), buildings])
   const { code, stderr, stdout } = yield* Effect.promise(() => finished)
   if (code === null) return null
   assert.strictEqual(code, 0, stderr)

@@ -17,6 +17,9 @@ export const conformanceProgram = bundled("conformance")
 /** A faulty or correct receiver of the suite's own tests (`conformance/test/mutants`). */
 export const receiverProgram = bundled("receiver")
 
+/** A move that kills itself (`packages/sql/test/MoveProgram.ts`). */
+export const moveProgram = bundled("move")
+
 /** Starts `doorhook` with arguments, and with the size of the thread pool that `bin/doorhook.js` sets. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
   startNode([doorhookProgram, ...args], { env: { UV_THREADPOOL_SIZE: "64", ...env } })

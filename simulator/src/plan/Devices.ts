@@ -247,27 +247,29 @@ export class Devices {
   /** Yields the events that the service receives, in order of publication. */
   *records(occurrences: Iterable<Occurrence>): IterableIterator<Recorded<Occurrence>> {
     for (const occurrence of occurrences) {
-      yield* this.#until(occurrence.time)
+      const { time } = occurrence
+      for (let sent = this.#nextUntil(time); sent !== undefined; sent = this.#nextUntil(time)) yield sent
       this.#take(occurrence)
     }
-    yield* this.#until(Infinity)
+    for (let sent = this.#nextUntil(Infinity); sent !== undefined; sent = this.#nextUntil(Infinity)) yield sent
   }
 
-  /** Yields everything that is published up to a time. */
-  *#until(time: number): IterableIterator<Recorded<Occurrence>> {
+  /** Returns the next event that is published up to a time. */
+  #nextUntil(time: number): Recorded<Occurrence> | undefined {
     for (;;) {
-      const [later, back, sent] = [this.#later.top, this.#returns.top, this.#sent.top]
+      const later = this.#later.top
+      const back = this.#returns.top
+      const sent = this.#sent.top
       const next = Math.min(later?.at ?? Infinity, back?.at ?? Infinity, sent?.at ?? Infinity)
-      if (next === Infinity || next > time) return
-      if (back !== undefined && back.at === next) {
+      if (next === Infinity || next > time) return undefined
+      if (back?.at === next) {
         this.#returns.pop()
         this.#upload(back.controller, back.at)
-      } else if (later !== undefined && later.at === next) {
+      } else if (later?.at === next) {
         this.#later.pop()
         this.#take(later.occurrence)
-      } else if (sent !== undefined) {
-        this.#sent.pop()
-        yield sent
+      } else {
+        return this.#sent.pop()
       }
     }
   }
@@ -366,14 +368,11 @@ export function* withCallEnds(
 ): IterableIterator<Recorded> {
   const open = new Heap<Recorded>(isBefore)
   const own = child(substream, "call ends")
-  function* due(isDue: (end: Recorded) => boolean): IterableIterator<Recorded> {
-    for (let next = open.top; next !== undefined && isDue(next); next = open.top) {
-      open.pop()
-      yield next
-    }
-  }
   for (const record of records) {
-    yield* due((end) => isBefore(end, record))
+    for (let end = open.top; end !== undefined && isBefore(end, record); end = open.top) {
+      open.pop()
+      yield end
+    }
     yield record
     const { at, logged_at, occurrence } = record
     if (occurrence._tag !== "Call") continue
@@ -383,5 +382,5 @@ export function* withCallEnds(
     const end = { ...ended, building_id, flow, tenant_ids, id: id + quarters.ended * quarter, time: time + after }
     open.push({ occurrence: end, at: at + after, logged_at: logged_at + after })
   }
-  yield* due(() => true)
+  for (let end = open.pop(); end !== undefined; end = open.pop()) yield end
 }

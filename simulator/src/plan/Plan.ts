@@ -285,7 +285,7 @@ export function* slices(scenario: Scenario, options: PlanOptions): IterableItera
 
 /** Yields the events that the service receives, in order of publication. */
 export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
-  for (const slice of slices(scenario, options)) yield* slice
+  for (const slice of slices(scenario, options)) for (const record of slice) yield record
 }
 
 /**

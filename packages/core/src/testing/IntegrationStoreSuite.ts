@@ -367,7 +367,9 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       })
       const three = yield* createIntegration({ created_by: by("c1"), configuration: to("http://hooks.example/b") })
       // More rows than a store reads at a time.
-      yield* Effect.replicateEffect(createIntegration({ scope: tenant(1), created_by: by("c2") }), 1_100)
+      yield* Effect.replicateEffect(createIntegration({ scope: tenant(1), created_by: by("c2") }), 1_100, {
+        concurrency: 50
+      })
       const last = yield* createIntegration({
         name: "Last 100%_",
         configuration: to("https://other.example/hooks.example")
