@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
+import { sample } from "@doorhook/testkit/Sample"
 import { accessibilityProblems } from "./Accessibility.ts"
 import { hostile, operatorKey } from "./PageStage.ts"
 import {
@@ -250,7 +251,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
 })
 
 describe.skipIf(!hasBrowser)("an operator's page", () => {
-  it.each(looks)("has names, headings, contrast and large enough controls: %s", async (_, options) => {
+  it.each(sample(looks, 1))("has names, headings, contrast and large enough controls: %s", async (_, options) => {
     const { visitors } = stage()
     const { complaints, page } = await visitors.page(options)
     await page.goto(`${stage().url}/console`)
