@@ -107,7 +107,7 @@ await describeOnPostgres("a move", (server) => {
           }).pipe(Effect.scoped)
         )
       ),
-      { numRuns: 5 }
+      { numRuns: 3 }
     )
   }, 300_000)
 

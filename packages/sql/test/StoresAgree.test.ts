@@ -18,7 +18,7 @@ describe("stores agree", () => {
           await carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 200 }
+      { numRuns: 120 }
     )
     // The timeout is generous, because the test takes many times longer on a busy machine.
   }, 300_000)
@@ -29,7 +29,7 @@ describe("stores agree", () => {
       fc.asyncProperty(callSequence, async (steps) => {
         assert.deepEqual(await carryOutOn(unmoved, steps), await carryOutOn(MemoryStore.layer, steps))
       }),
-      { numRuns: 60 }
+      { numRuns: 40 }
     )
   }, 300_000)
 })

@@ -1,7 +1,7 @@
 /** Random samples of matrices that are too long for each run. */
 
 /** Whether tests try all of a matrix (`DOORHOOK_WHOLE=1`). */
-const isWhole = process.env["DOORHOOK_WHOLE"] === "1"
+export const isWhole = process.env["DOORHOOK_WHOLE"] === "1"
 
 /** Returns a random sample of a matrix in its order, or all of it with `DOORHOOK_WHOLE=1`. */
 export const sample = <A>(items: ReadonlyArray<A>, count: number): ReadonlyArray<A> => {

@@ -167,7 +167,7 @@ await describeOnPostgres("concurrency", (server) => {
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const worker = (index: number) =>
-        Effect.forEach(Array(500).keys(), (round) =>
+        Effect.forEach(Array(150).keys(), (round) =>
           DeliveryStore.use((store) =>
             store.heartbeat({ worker: `worker-${index}`, now: start + round, until: start + round + (round % 3) })
           )

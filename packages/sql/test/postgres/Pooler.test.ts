@@ -124,7 +124,7 @@ for (const mode of ["session", "transaction"] as const) {
             return Promise.all(traffic)
           })
         )
-        for (let time = 0; time < 20; time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
+        for (let time = 0; time < 6; time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
       }).pipe(Effect.scoped)
     )
 

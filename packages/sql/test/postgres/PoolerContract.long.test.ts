@@ -4,6 +4,7 @@
 import { StoreSuite } from "@doorhook/core/testing"
 import type { PoolMode } from "@doorhook/testkit/postgres/Pgbouncer"
 import { describeOnPgbouncer } from "@doorhook/testkit/postgres/Pgbouncer"
+import { sample } from "@doorhook/testkit/Sample"
 import { it } from "@effect/vitest"
 import { keptStore } from "./KeptStore.ts"
 
@@ -11,6 +12,7 @@ const modes: ReadonlyArray<PoolMode> = ["session", "transaction"]
 
 for (const mode of modes) {
   await describeOnPgbouncer("PostgreSQL store behind pgbouncer", mode, (server) => {
-    for (const { name, run } of StoreSuite.suite("PostgreSQL", keptStore(server))) it.effect(name, () => run)
+    for (const { name, run } of sample(StoreSuite.suite("PostgreSQL", keptStore(server)), 40))
+      it.effect(name, () => run)
   })
 }

@@ -6,10 +6,12 @@ import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorho
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
-import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
+import type { Context } from "effect"
 import { SqlClient } from "effect/sql"
+import { kept } from "./KeptStore.ts"
 
 const {
   attemptsOf,
@@ -39,8 +41,11 @@ const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Opens another process on the database. Calls `notePostponed` whenever its settlements are postponed. */
-const onOther = (url: string, notePostponed: () => void) =>
+/** Another process on the database. */
+type Other = Context.Context<Layer.Success<ReturnType<typeof onStore>>>
+
+/** Provides the other process. Calls `notePostponed` whenever its settlements are postponed. */
+const onOther = (other: Other, notePostponed: () => void) =>
   Layer.effect(
     DeliveryStore,
     Effect.map(DeliveryStore, (store) => ({
@@ -52,14 +57,14 @@ const onOther = (url: string, notePostponed: () => void) =>
           })
         )
     }))
-  ).pipe(Layer.provideMerge(onStore(url)))
+  ).pipe(Layer.provideMerge(Layer.succeedContext(other)))
 
 /**
  * Runs the first call in a transaction, and commits once the second call, from another process, waits for it or is
  * postponed. Returns both results.
  */
 const beside = Effect.fnUntraced(function* <A, E, B, F>(
-  url: string,
+  other: Other,
   first: Effect.Effect<A, E, DeliveryStore | IntegrationStore>,
   call: Effect.Effect<B, F, DeliveryStore | IntegrationStore>
 ) {
@@ -68,8 +73,8 @@ const beside = Effect.fnUntraced(function* <A, E, B, F>(
     Effect.gen(function* () {
       const answered = yield* first
       const postponed = new AbortController()
-      const other = onOther(url, () => postponed.abort())
-      const fiber = yield* call.pipe(Effect.provide(other), Effect.forkDetach)
+      const process = onOther(other, () => postponed.abort())
+      const fiber = yield* call.pipe(Effect.provide(process), Effect.forkDetach)
       while (!postponed.signal.aborted && (yield* sql.unsafe(waiting)).length === 0) {
         assert.isUndefined(fiber.pollUnsafe())
         yield* Effect.yieldNow
@@ -156,26 +161,27 @@ const expectDue = Effect.fnUntraced(function* (id: DeliveryId, attempts: number)
 })
 
 await describeOnPostgres("resends concurrent with the end of an attempt", (server) => {
-  const withStore = <A, E>(test: (url: string) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof onStore>>>) =>
-    Effect.flatMap(pooledDatabase(server), ({ url }) => Effect.provide(test(url), onStore(url)))
+  const processes = kept(server, ({ url }) => Effect.all([Layer.build(onStore(url)), Layer.build(onStore(url))]))
+  const withStore = <A, E>(test: (other: Other) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof onStore>>>) =>
+    Effect.flatMap(processes, ([one, other]) => Effect.provideContext(test(other), one))
 
   for (const [how, sendAgain] of Object.entries(resends))
     for (const [what, end, attempts] of ends) {
       it.live(`a ${how}, then ${what}: the delivery is due`, () =>
-        withStore((url) =>
+        withStore((other) =>
           Effect.gen(function* () {
             const { integration, leased } = yield* cancelled
-            yield* beside(url, sendAgain(integration, leased), end(leased))
+            yield* beside(other, sendAgain(integration, leased), end(leased))
             yield* expectDue(leased.id, attempts)
           })
         )
       )
 
       it.live(`${what}, then a ${how}: the delivery is due`, () =>
-        withStore((url) =>
+        withStore((other) =>
           Effect.gen(function* () {
             const { integration, leased } = yield* cancelled
-            yield* beside(url, end(leased), sendAgain(integration, leased))
+            yield* beside(other, end(leased), sendAgain(integration, leased))
             yield* expectDue(leased.id, attempts)
           })
         )
@@ -183,10 +189,10 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
     }
 
   it.live("a delivery released during its cancellation does not wait for its worker when it is resent", () =>
-    withStore((url) =>
+    withStore((other) =>
       Effect.gen(function* () {
         const { integration, leased } = yield* claimed
-        yield* beside(url, disable(integration), release(start + 2, start + 3, [leased]))
+        yield* beside(other, disable(integration), release(start + 2, start + 3, [leased]))
         yield* enable(integration)
         yield* resend(leased.id, start + 4)
         yield* expectDue(leased.id, 0)
@@ -195,11 +201,11 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
   )
 
   it.live("a delivery that is resent while its integration recovers is found", () =>
-    withStore((url) =>
+    withStore((other) =>
       Effect.gen(function* () {
         const { integration, leased } = yield* cancelled
         yield* settle(start, settlement(leased))
-        const both = yield* beside(url, recover(integration.id, 0, start + 1), resend(leased.id, start + 2))
+        const both = yield* beside(other, recover(integration.id, 0, start + 1), resend(leased.id, start + 2))
         assert.deepEqual(both, [
           [1, null],
           [1, leased.id]
@@ -210,7 +216,7 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
   )
 
   it.live("an outcome of one delivery and a release of an older one, during a recovery of both: no deadlock", () =>
-    withStore((url) =>
+    withStore((other) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* heartbeat(start)
@@ -223,7 +229,7 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
         const outcomes = { settlements: [settlement(newer)], releases: [{ delivery_id: older.id, due_at: start + 3 }] }
         const waits = (calls: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < calls })
         const inProcess = <A, E>(call: Effect.Effect<A, E, DeliveryStore>) =>
-          call.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
+          call.pipe(Effect.provideContext(other), Effect.forkDetach)
         const [recovering, settling] = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql.unsafe("SELECT id FROM deliveries WHERE id = $1 FOR UPDATE", [older.id])
@@ -232,7 +238,7 @@ await describeOnPostgres("resends concurrent with the end of an attempt", (serve
             // This transaction holds the older delivery, and the settlement does not wait for it.
             const held = yield* DeliveryStore.use((store) =>
               store.settle({ worker, ...outcomes }, start + 2, StoreFixtures.disableAfter)
-            ).pipe(Effect.provide(onStore(url)))
+            ).pipe(Effect.provideContext(other))
             assert.deepEqual([held.applied, held.postponed], [new Set([newer.id]), new Set([older.id])])
             const { releases } = outcomes
             const second = yield* inProcess(settleOutcomes(start + 2, { releases }))

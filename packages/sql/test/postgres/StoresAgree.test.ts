@@ -24,7 +24,7 @@ await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
           await StoreCalls.carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 30 }
+      { numRuns: 20 }
     )
   })
 
@@ -36,7 +36,7 @@ await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
           await TokenCalls.carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 30 }
+      { numRuns: 20 }
     )
   })
 })

@@ -25,6 +25,9 @@ type Administer = (statement: string) => Promise<unknown>
 
 export const newName = (): string => `doorhook_test_${randomBytes(8).toString("hex")}`
 
+/** Statement that creates a database. Copying the template's files takes half the processor time of writing them to the log. */
+export const creating = (name: string): string => `CREATE DATABASE ${name} STRATEGY file_copy`
+
 /**
  * Query that generates the SQL to empty all tables and reset the sequences. One statement empties all tables, so their
  * order does not matter. Rows stored when the database was opened are kept, except switches that the next test might
@@ -48,7 +51,7 @@ export const makeDatabasePool = (administer: Administer, urlOf: (database: strin
 
   const make = async () => {
     const name = newName()
-    await administer(`CREATE DATABASE ${name}`)
+    await administer(creating(name))
     const client = new pg.Client({ connectionString: urlOf(name) })
     await client.connect()
     // Ignores connection errors, because the server may stop before the databases are dropped.

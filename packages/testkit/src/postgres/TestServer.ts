@@ -9,7 +9,7 @@ import type { Scope } from "effect"
 import pg from "pg"
 import { afterAll, describe, expect, it } from "vitest"
 import type { DatabasePool, PooledDatabase } from "./DatabasePool.ts"
-import { makeDatabasePool, newName } from "./DatabasePool.ts"
+import { creating, makeDatabasePool, newName } from "./DatabasePool.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 import { administer, startServer } from "./ServerProcess.ts"
 
@@ -103,7 +103,7 @@ export const newDatabase = (server: TestServer): Effect.Effect<string, never, Sc
   Effect.acquireRelease(
     Effect.promise(async () => {
       const name = newName()
-      await server.administer(`CREATE DATABASE ${name}`)
+      await server.administer(creating(name))
       return name
     }),
     (name) => Effect.promise(() => server.administer(`DROP DATABASE ${name} WITH (FORCE)`))
