@@ -12,8 +12,17 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { interruptWhen, writeProgram } from "./harness/Backups.ts"
 import { live } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
+import { shared } from "./harness/Shared.ts"
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
+  const database = shared(
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      yield* runHere(["migrate", "--database", url])
+      return url
+    })
+  )
+
   /** Prepares a backup with substitutes for PostgreSQL's programs, given as JavaScript by program name. */
   const withPrograms = (programs: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
@@ -22,9 +31,11 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         const version = `if (process.argv[2] === "--version") { console.log("${name} (PostgreSQL) 99.1"); process.exit() }`
         writeProgram(join(tools, name), `#!${process.execPath}\n${version}\n${text}\n`)
       }
-      const database = server.url(yield* newDatabase(server))
-      yield* runHere(["migrate", "--database", database])
-      return { folder, args: ["backup", "--database", database, "--out", join(folder, "b.dump")], env: { PATH: tools } }
+      return {
+        folder,
+        args: ["backup", "--database", database(), "--out", join(folder, "b.dump")],
+        env: { PATH: tools }
+      }
     })
 
   const writesHalf = `require("node:fs").writeFileSync(process.argv.find((one) => one.startsWith("--file=")).slice(7), "half")`

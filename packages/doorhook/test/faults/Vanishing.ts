@@ -80,7 +80,7 @@ export const startVanishing = Effect.fnUntraced(function* (
   const stirring = stirs.map(async (stir) => {
     while (!stopping.signal.aborted) {
       await Promise.race([stir().catch(() => undefined), pause(1_000, undefined, { ref: false })])
-      await pause(50)
+      await pause(250)
     }
   })
   yield* Effect.addFinalizer(() => Effect.sync(() => stopping.abort()))

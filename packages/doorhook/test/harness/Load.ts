@@ -38,7 +38,7 @@ const callers = 4
 const eventsPerCall = 2
 
 /** Default pause between a caller's calls, in milliseconds, for a moderate load. */
-const defaultRest = 120
+const defaultRest = 250
 
 /** Time after which a call counts as hanging, in milliseconds. */
 const patience = 60_000

@@ -38,7 +38,7 @@ const startWatchfulReceiver = Effect.gen(function* () {
         if (!isRefused) acknowledged.add(id)
         response.writeHead(isRefused ? 500 : 200).end()
       },
-      20 + ((nth * 37) % 100)
+      40 + ((nth * 37) % 200)
     )
   })
   return { receiver, wrong }
@@ -64,7 +64,7 @@ export const underMovedClocks = Effect.fnUntraced(function* <E, R>(
   // No attempt may time out on a busy machine, because the receiver would get it again.
   const flags = yield* configured(database, {
     ackTimeout: "4s",
-    lease: "20s",
+    lease: "10s",
     retry: { access_log: Array.from({ length: 50 }, () => "300ms"), call: ["300ms", "1s", "3s", "9s"] }
   })
   const start = Effect.gen(function* () {
@@ -75,7 +75,7 @@ export const underMovedClocks = Effect.fnUntraced(function* <E, R>(
   const hosts = [yield* start, yield* start, yield* start] as const
   yield* integrate(hosts[1].url, receiver.url)
   let calls = 0
-  const load = yield* startLoad(() => hosts[calls++ % 3]?.url ?? hosts[0].url, { rest: 100, rings: true })
+  const load = yield* startLoad(() => hosts[calls++ % 3]?.url ?? hosts[0].url, { rest: 200, rings: true })
   yield* Effect.promise(() => load.more(50))
   yield* moving(hosts, load)
   yield* Effect.promise(() => load.more(50))
