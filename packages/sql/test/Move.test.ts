@@ -1,6 +1,7 @@
 /**
  * A move copies every row, there and back, of any history. It can be killed at any moment and repeated.
  */
+import { times } from "@doorhook/testkit/Sample"
 import { assert, describe, it } from "@effect/vitest"
 import { Move, openDatabase } from "@doorhook/sql"
 import type { Progress } from "@doorhook/sql"
@@ -107,7 +108,7 @@ await describeOnPostgres("a move", (server) => {
           }).pipe(Effect.scoped)
         )
       ),
-      { numRuns: 3 }
+      { numRuns: times(3, 5) }
     )
   }, 300_000)
 

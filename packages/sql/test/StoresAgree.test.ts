@@ -3,6 +3,7 @@
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
+import { times } from "@doorhook/testkit/Sample"
 import { assert, describe, it } from "@effect/vitest"
 import { Layer } from "effect"
 import * as fc from "fast-check"
@@ -18,7 +19,7 @@ describe("stores agree", () => {
           await carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 120 }
+      { numRuns: times(120, 200) }
     )
     // The timeout is generous, because the test takes many times longer on a busy machine.
   }, 300_000)
@@ -29,7 +30,7 @@ describe("stores agree", () => {
       fc.asyncProperty(callSequence, async (steps) => {
         assert.deepEqual(await carryOutOn(unmoved, steps), await carryOutOn(MemoryStore.layer, steps))
       }),
-      { numRuns: 40 }
+      { numRuns: times(40, 60) }
     )
   }, 300_000)
 })

@@ -1,7 +1,9 @@
-/** Random samples of matrices that are too long for each run. */
+/** Matrices and repetitions that are too long for each run. `DOORHOOK_WHOLE=1` runs them whole. */
 
-/** Whether tests try all of a matrix (`DOORHOOK_WHOLE=1`). */
 export const isWhole = process.env["DOORHOOK_WHOLE"] === "1"
+
+/** Returns how often to repeat something in each run: `whole` times with `DOORHOOK_WHOLE=1`. */
+export const times = (count: number, whole: number): number => (isWhole ? whole : count)
 
 /** Returns a random sample of a matrix in its order, or all of it with `DOORHOOK_WHOLE=1`. */
 export const sample = <A>(items: ReadonlyArray<A>, count: number): ReadonlyArray<A> => {

@@ -147,9 +147,10 @@ const intoStored: Readonly<Record<string, ReadonlyArray<string>>> = {
     `INSERT INTO codes SELECT hash, grant_id, client_id, redirect_uri, redirect_uri_given <> 0, code_challenge, expires_at,
       used_at FROM moved`
   ],
+  // One statement, so that the part is parsed once.
   deliveries: [
-    intoQueue,
-    `INSERT INTO deliveries (id, integration_id, event_id, created_at, state, reason, lane, attempts, early, ${endedColumns})
+    `, queued AS (${intoQueue})
+    INSERT INTO deliveries (id, integration_id, event_id, created_at, state, reason, lane, attempts, early, ${endedColumns})
       SELECT id, integration, ${referenced}, created_at, state, reason, lane, attempts, early, ${endedColumns}
       FROM moved WHERE NOT ${open}`
   ],

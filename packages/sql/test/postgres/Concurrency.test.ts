@@ -14,6 +14,7 @@ import {
 } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
+import { times } from "@doorhook/testkit/Sample"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -167,7 +168,7 @@ await describeOnPostgres("concurrency", (server) => {
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const worker = (index: number) =>
-        Effect.forEach(Array(150).keys(), (round) =>
+        Effect.forEach(Array(times(150, 500)).keys(), (round) =>
           DeliveryStore.use((store) =>
             store.heartbeat({ worker: `worker-${index}`, now: start + round, until: start + round + (round % 3) })
           )

@@ -3,6 +3,7 @@
  */
 import { MemoryStore } from "@doorhook/core"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
+import { times } from "@doorhook/testkit/Sample"
 import { assert, it } from "@effect/vitest"
 import { Layer } from "effect"
 import * as fc from "fast-check"
@@ -24,7 +25,7 @@ await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
           await StoreCalls.carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 20 }
+      { numRuns: times(20, 30) }
     )
   })
 
@@ -36,7 +37,7 @@ await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
           await TokenCalls.carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 20 }
+      { numRuns: times(20, 30) }
     )
   })
 })

@@ -3,11 +3,10 @@
  */
 import { StoreSuite } from "@doorhook/core/testing"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
-import { sample } from "@doorhook/testkit/Sample"
 import { it } from "@effect/vitest"
 import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL store with all switches", (server) => {
   const store = keptStore(server, { parameters: "?notify=off&locks=rows&claim=update" })
-  for (const { name, run } of sample(StoreSuite.suite("PostgreSQL", store), 60)) it.effect(name, () => run)
+  for (const { name, run } of StoreSuite.suite("PostgreSQL", store)) it.effect(name, () => run)
 })
