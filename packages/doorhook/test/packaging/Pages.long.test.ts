@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { doorhookProgram, operatorKey, receiverProgram } from "@doorhook/testkit/Doorhook"
-import { freePort } from "@doorhook/testkit/ListeningServer"
+import { freePort, listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -12,7 +12,9 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
 import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { writeProgram } from "../harness/Backups.ts"
 import { eventually } from "../harness/Eventually.ts"
@@ -120,12 +122,32 @@ const log = `Zeit;Ereignis;Person
 02.03.2026 07:31:12;Türruf;
 `
 
+/** Runs commands in this process. Their environment and arguments are the body of a request, each ended by a NUL. */
+const commandServer = createServer((request, response) => {
+  void text(request).then(async (body) => {
+    const lines = body.split("\0")
+    const end = lines.indexOf("")
+    const env = Object.fromEntries(
+      lines.slice(0, end).map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)])
+    )
+    const { code, stderr, stdout } = await Effect.runPromise(runHere(lines.slice(end + 1, -1), env))
+    response.writeHead(code === 0 ? 200 : 500).end(code === 0 ? stdout : stdout + stderr)
+  })
+})
+
 /**
- * Makes a folder with the files that the pages name, and with an `npx` that runs this checkout's command, ends `serve`
- * and `worker` once they are ready, and a `curl` that fails on an error of the service.
+ * Makes a folder with the files that the pages name. This process works in it. Its `npx` runs the command in this process,
+ * or as a separate process that ends once it is ready: `serve` and `worker`. Its `curl` fails on an error of the service.
  */
-const readersFolder = Effect.map(temporaryFolder, (folder) => {
-  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
+const readersFolder = Effect.gen(function* () {
+  const folder = yield* temporaryFolder
+  const before = process.cwd()
+  yield* Effect.acquireRelease(
+    Effect.sync(() => process.chdir(folder)),
+    () => Effect.sync(() => process.chdir(before))
+  )
+  const { url } = yield* listening(commandServer)
+  const write = (name: string, content: string): void => writeFileSync(join(folder, name), content)
   write("directory.json", JSON.stringify(directory))
   write("partners.ndjson", partners)
   write("log.ndjson", recorded)
@@ -136,13 +158,18 @@ const readersFolder = Effect.map(temporaryFolder, (folder) => {
   write(
     "npx.mjs",
     `import { spawn } from "node:child_process"
-     const [, , , ...args] = process.argv
-     const stays = /^(serve|worker)$/.test(args[0])
+     const args = process.argv.slice(2)
      const child = spawn(process.execPath, [${JSON.stringify(doorhookProgram)}, ...args, ...(args[0] === "serve" ? ["--port", "0"] : [])], { stdio: ["ignore", "pipe", "inherit"] })
-     child.stdout.on("data", (text) => { process.stdout.write(text); if (stays && /listening on|worker ready/.test(text)) child.kill("SIGTERM") })
+     child.stdout.on("data", (text) => { process.stdout.write(text); if (/listening on|worker ready/.test(text)) child.kill("SIGTERM") })
      child.on("close", (code) => process.exit(code ?? 1))`
   )
-  writeProgram(join(folder, "npx"), `#!/bin/sh\nexec "${process.execPath}" "${join(folder, "npx.mjs")}" "$@"\n`)
+  writeProgram(
+    join(folder, "npx"),
+    `#!/bin/sh
+     shift
+     case $1 in serve | worker) exec "${process.execPath}" "${join(folder, "npx.mjs")}" "$@" ;; esac
+     { env -0; printf '\\0'; printf '%s\\0' "$@"; } | curl --data-binary @- ${url}\n`
+  )
   writeProgram(
     join(folder, "curl"),
     `#!/bin/sh\nPATH=\${PATH#*:}\nexec curl --silent --show-error --fail-with-body "$@"\n`
@@ -163,6 +190,8 @@ const runIn = (folder: string, { page, script }: Command, env: Readonly<Record<s
     await ran.catch(({ stderr, stdout }) => assert.fail(`${page}:\n${script}\n${stdout}\n${stderr}`))
   })
 
+const callsReceiver = /127\.0\.0\.1:(9000|8080)/g
+
 /** A service with an integration that delivers, one that its receiver has ended, and what commands name of both. */
 const startWorld = Effect.gen(function* () {
   const folder = yield* readersFolder
@@ -180,7 +209,8 @@ const startWorld = Effect.gen(function* () {
     const answer = await logIn(`${url}/oauth/authorize?${query}`, "admin@example.com", "correct horse")
     return new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
   })
-  const { access_token } = yield* freshTokens
+  const tokens = yield* freshTokens
+  const { access_token } = tokens
   const { id: gone } = yield* Effect.promise(() => createIntegration(url, access_token, `${receiver.origin}/gone`))
   const env = { DOORHOOK_OPERATOR_KEY: operatorKey, DOORHOOK_URL: url }
   const publish = (data: number) =>
@@ -199,24 +229,33 @@ const startWorld = Effect.gen(function* () {
   const listed = yield* runHere(["deliveries", "list", "--integration", good], env)
   const delivery = /dlv_\d+/.exec(listed.stdout)?.[0] ?? ""
   const suitePort = yield* Effect.promise(freePort)
-  const suite = yield* startNode([receiverProgram], { env: { PORT: String(suitePort) } })
-  yield* Effect.promise(() => suite.printed(/listening/))
+  /** Starts the receiver that commands without one of their own call. */
+  const suite = yield* Effect.cached(
+    Effect.gen(function* () {
+      const started = yield* startNode([receiverProgram], { env: { PORT: String(suitePort) } })
+      yield* Effect.promise(() => started.printed(/listening/))
+    })
+  )
   const ownPort = yield* Effect.promise(freePort)
 
   /** Puts values of this world in place of those on the pages. */
   const filledIn = Effect.fnUntraced(function* (script: string) {
-    const { access_token, refresh_token } = yield* freshTokens
-    const added = yield* runHere(["clients", "add", "--name", "A", "--redirect-uri", redirect, "--json"], env)
+    const has = (pattern: RegExp): boolean => script.search(pattern) !== -1
+    if (has(callsReceiver)) yield* suite
+    const { access_token, refresh_token } = has(/_TOKEN/) ? yield* freshTokens : tokens
+    const code = has(/THE_CODE/) ? yield* freshCode : ""
+    const add = ["clients", "add", "--name", "A", "--redirect-uri", redirect, "--json"]
+    const added = has(/CLIENT_ID/) ? (yield* runHere(add, env)).stdout : ""
     const values: ReadonlyArray<readonly [RegExp, string]> = [
       [/http:\/\/(127\.0\.0\.1|localhost|10\.0\.0\.5):4000/g, url],
-      [/127\.0\.0\.1:(9000|8080)/g, `127.0.0.1:${script.includes("--spawn") ? ownPort : suitePort}`],
+      [callsReceiver, `127.0.0.1:${script.includes("--spawn") ? ownPort : suitePort}`],
       [/PORT=9000/g, `PORT=${ownPort}`],
       [/THE_CLIENT/g, "machine"],
       [/THE_SECRET/g, "machine-secret"],
-      [/THE_CODE/g, yield* freshCode],
+      [/THE_CODE/g, code],
       [/THE_ACCESS_TOKEN/g, access_token],
       [/THE_REFRESH_TOKEN/g, refresh_token ?? ""],
-      [/CLIENT_ID/g, /"id": ?"([^"]+)"/.exec(added.stdout)?.[1] ?? ""],
+      [/CLIENT_ID/g, /"id": ?"([^"]+)"/.exec(added)?.[1] ?? ""],
       [/USER_ID/g, "admin@example.com"],
       [/evt_\w+/g, event],
       [/dlv_\d+/g, delivery],
