@@ -2,17 +2,18 @@
  * A service that a package runner started stops when the runner ends. A service that a script left in the background
  * continues. As the first process of a container, the service stops by signals.
  */
-import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { doorhookProgram, operatorKey } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { isRunner } from "../../src/command/ParentWatch.ts"
 import { readinessOf } from "../harness/Accounting.ts"
+import { writeProgram } from "../harness/Backups.ts"
 import { eventually } from "../harness/Eventually.ts"
 
 const checkout = fileURLToPath(new URL("../../../../", import.meta.url))
@@ -36,7 +37,9 @@ const project = Effect.map(temporaryFolder, (folder) => {
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }))
   writeFileSync(join(folder, "directory.json"), '{"clients":[],"users":[],"buildings":[],"tenants":[]}')
-  symlinkSync(join(checkout, "node_modules"), join(folder, "node_modules"))
+  const programs = join(folder, "node_modules/.bin")
+  mkdirSync(programs, { recursive: true })
+  writeProgram(join(programs, "doorhook"), `#!${process.execPath}\nimport(${JSON.stringify(doorhookProgram)})\n`)
   return folder
 })
 
