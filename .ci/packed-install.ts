@@ -2,10 +2,10 @@
  * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a
  * user would: from ES modules, CommonJS, TypeScript and the command line.
  *
- *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]
+ *     node .ci/packed-install.ts [--linked ARCHIVES] [--into FOLDER] [VERSION...]
  *
  * `VERSION` names a further version of Node.js to test, like 18 or 26. With `--linked`, the script unpacks the archives
- * and links their dependencies to this workspace, so that it needs no registry. `--into` names an empty folder to
+ * that `npm run pack` put into a folder, and links their dependencies to this workspace, so that it needs no registry. `--into` names an empty folder to
  * install into, which is not deleted afterwards.
  */
 import { execFileSync } from "node:child_process"
@@ -62,20 +62,16 @@ const install = (folder: string): void => {
 }
 
 /** Unpacks the archives and links only their declared dependencies. */
-const link = (folder: string): void => {
-  run("npm", ["run", "--silent", "build"], root)
+const link = (folder: string, archives: string): void => {
   const modules = join(folder, "node_modules")
-  const archives = run(
-    "npm",
-    ["pack", "--silent", "--pack-destination", folder, ...published.map((place) => `./${place}`)],
-    root
-  )
   const others = new Set(["@types/node"])
-  for (const [index, archive] of archives.trim().split("\n").entries()) {
-    const manifest: unknown = JSON.parse(readFileSync(join(root, published[index] ?? "", "package.json"), "utf8"))
-    const place = join(modules, String(Reflect.get(Object(manifest), "name")))
+  for (const from of published) {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, from, "package.json"), "utf8"))
+    const [name = "", version] = ["name", "version"].map((key) => String(Reflect.get(Object(manifest), key)))
+    const place = join(modules, name)
     mkdirSync(place, { recursive: true })
-    run("tar", ["-xzf", join(folder, archive), "--strip-components=1", "-C", place], folder)
+    const archive = join(archives, `${name.replace("@", "").replace("/", "-")}-${version}.tgz`)
+    run("tar", ["-xzf", archive, "--strip-components=1", "-C", place], folder)
     for (const kind of ["dependencies", "peerDependencies"]) {
       for (const name of Object.keys(Object(Reflect.get(Object(manifest), kind)))) others.add(name)
     }
@@ -92,14 +88,14 @@ const {
   values: { into, linked }
 } = parseArgs({
   allowPositionals: true,
-  options: { linked: { type: "boolean", default: false }, into: { type: "string" } }
+  options: { linked: { type: "string" }, into: { type: "string" } }
 })
 
 const folder = into ?? mkdtempSync(join(tmpdir(), "doorhook-packed-"))
 try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
-  if (linked) link(folder)
-  else install(folder)
+  if (linked === undefined) install(folder)
+  else link(folder, linked)
   if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink())
     throw new Error("node_modules/doorhook is a link, not an unpacked archive")
   say(`installed ${published.join(", ")}`)
@@ -113,7 +109,7 @@ try {
     const version = run(command, [...args, "--version"], folder)
       .trim()
       .slice(1)
-    if (!linked) testsReceiver([...node, join(folder, singleFile)], folder)
+    if (linked === undefined) testsReceiver([...node, join(folder, singleFile)], folder)
     if (version.localeCompare(oldest, "en", { numeric: true }) < 0) {
       say(`Node.js ${version}: ok, tested only the single-file suite`)
       continue
