@@ -5,13 +5,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs"
+import { cpSync, existsSync, globSync, readFileSync } from "node:fs"
 import { userInfo } from "node:os"
 import { basename, join } from "node:path"
 import { promisify } from "node:util"
 import { freePort } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
-import { reachingRegistry } from "./Release.ts"
+import { copyEffect, reachingRegistry } from "./Release.ts"
 
 const run = promisify(execFile)
 
@@ -39,7 +39,7 @@ export const describeImage = (packed: string): void => {
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const app = join(folder, "app")
-        mkdirSync(app)
+        copyEffect(app)
         for (const archive of globSync(join(packed, "*.tgz")))
           cpSync(archive, join(folder, "packed", basename(archive)))
         const { gid, uid } = userInfo()

@@ -5,7 +5,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -32,6 +32,13 @@ export const reachingRegistry = async (what: string, installation: Promise<unkno
     return false
   }
 }
+
+/**
+ * Copies Effect from this checkout into a project, because npm needs longer to extract its thousands of files. npm removes
+ * the copy if no installed package depends on it.
+ */
+export const copyEffect = (project: string): void =>
+  cpSync(join(root, "node_modules/effect"), join(project, "node_modules/effect"), { recursive: true })
 
 const Manifest = Schema.Struct({
   name: Schema.String,
@@ -121,7 +128,7 @@ export const describeRelease = (): void => {
         }
 
         const project = join(folder, "my-backend")
-        mkdirSync(project)
+        copyEffect(project)
         writeFileSync(join(project, "package.json"), "{}")
         const npm = (...args: ReadonlyArray<string>) => run("npm", [...args], { cwd: project, env })
         const install = npm("install", "--no-audit", "--prefer-offline", "doorhook")
