@@ -7,8 +7,8 @@ export const longMatrices = "**/*.long.test.ts"
 
 /** Test files that take longest as measured, the longest first. */
 const long =
-  `test/mutants test/means simulation/test/simulation PostgresStore faults/Killed test/Backup faults/Vanished Concurrency Pooler
-  browser/ /StoresAgree simulation/test/sqlite test/engine faults/ /SqliteStore postgres/Publish Races conformance/test security/
+  `Packages.long test/mutants Owners.long MoveKills Pages.long Vanished.long LoginPage test/means simulation/test/simulation
+  PostgresStore faults/Killed test/Backup faults/Vanished Concurrency Pooler browser/ /StoresAgree simulation/test/sqlite test/engine faults/ /SqliteStore postgres/Publish Races conformance/test security/
   test/Agreement bench/test TokenGrowth TokenStoresAgree PasswordHash test/Postgres HostileReceivers`.split(/\s+/)
 
 const place = ({ moduleId }: TestSpecification): number => [...long, ""].findIndex((part) => moduleId.includes(part))

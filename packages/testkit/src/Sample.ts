@@ -1,6 +1,6 @@
 /** Matrices and repetitions that are too long for each run. `DOORHOOK_WHOLE=1` runs them whole. */
 
-export const isWhole = process.env["DOORHOOK_WHOLE"] === "1"
+const isWhole = process.env["DOORHOOK_WHOLE"] === "1"
 
 /** Returns how often to repeat something in each run: `whole` times with `DOORHOOK_WHOLE=1`. */
 export const times = (count: number, whole: number): number => (isWhole ? whole : count)
