@@ -1,13 +1,4 @@
-/**
- * Deliberate faults in the sources of the engine, each with the check that must detect it. `node --import` of this file
- * loads the sources with the fault that the environment variable `SABOTAGE` names:
- *
- * `SABOTAGE="..." node --conditions=source --import ./packages/simulation/test/Sabotage.ts
- * packages/simulation/src/main.ts 300`
- */
-import { readFileSync } from "node:fs"
-import { registerHooks } from "node:module"
-
+/** Deliberate faults in the sources of the engine, each with the check that must detect it. */
 export interface Sabotage {
   /** A file below `packages/core/src`. */
   readonly file: string
@@ -146,23 +137,4 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     check: "nothing-after-end",
     seed: 1
   }
-}
-
-const name = process.env["SABOTAGE"]
-if (name !== undefined) {
-  const sabotage = sabotages[name]
-  if (sabotage === undefined) throw new Error(`SABOTAGE is none of: ${Object.keys(sabotages).join("; ")}`)
-  const {
-    file,
-    replaces: [before, after]
-  } = sabotage
-  registerHooks({
-    load: (url, context, next) => {
-      const loaded = next(url, context)
-      if (!url.endsWith(`/core/src/${file}`)) return loaded
-      const parts = readFileSync(new URL(url), "utf8").split(before)
-      if (parts.length !== 2) throw new Error(`${JSON.stringify(before)} occurs ${parts.length - 1} times in ${file}`)
-      return { ...loaded, source: parts.join(after) }
-    }
-  })
 }
