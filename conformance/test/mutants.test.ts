@@ -1,6 +1,6 @@
 /**
  * The suite from both sides: the most typical wrong receiver of each requirement must fail it, and the right receivers
- * that differ most must fail none. `mutants.long.test.ts` tries all of them. Unreliable probes must be detected, too.
+ * that differ most must fail none. `mutants.long.test.ts` tries others. Unreliable probes must be detected, too.
  */
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
@@ -46,7 +46,7 @@ describe.concurrent("the most typical wrong receiver fails the requirement", () 
 })
 
 describe.concurrent("a right but unusual receiver does not fail", () => {
-  /** The receivers that differ most from an ordinary one. The long tests try the others too. */
+  /** The receivers that differ most from an ordinary one. The long tests try others. */
   const different = ["ignores-calls", "limit-of-five", "answers-early", "worker-that-polls", "clock-2m-fast"]
   it.live.each(rightReceivers.filter(({ name }) => different.includes(name)))("$name", (receiver) =>
     Effect.gen(function* () {
