@@ -37,7 +37,9 @@ const bulkTime = 1_000
 
 /** Minimum time between two equal readings for an event to count as settled, in milliseconds. */
 const leastQuiet = 100
-const betweenReadings = 50
+
+/** Limits of the pause between readings, in milliseconds, which is otherwise a tenth of the wait so far. */
+const pauses = { shortest: 50, longest: 1_000 } as const
 
 /** Maximum wait for a receiver that still produces effects, in settling times. */
 const mostWaits = 4
@@ -197,7 +199,8 @@ export const awaitEffects = Effect.fnUntraced(function* (
   const watched = all.filter(({ reading }) => reading !== null)
   let missing = watched.filter((one) => !isAsExpected(one))
   while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
-    yield* Effect.sleep(betweenReadings)
+    const waited = (yield* Clock.currentTimeMillis) - begun
+    yield* Effect.sleep(Math.max(pauses.shortest, Math.min(pauses.longest, waited / 10)))
     yield* readAll(probe, missing)
     const before = missing.length
     missing = missing.filter((one) => !isAsExpected(one))
