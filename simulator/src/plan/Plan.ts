@@ -234,7 +234,7 @@ class Cursor {
   }
 }
 
-/** Maximum number of people in a plan that keeps its buildings. */
+/** Default maximum number of people in a plan that keeps its buildings. */
 const mostKept = 200_000
 
 /** First length and limits of the length of a slice, and the wanted number of events in a slice. */
@@ -249,14 +249,18 @@ const inOrder = (a: Recorded, b: Recorded): number => a.at - b.at || a.occurrenc
 
 /**
  * Yields the events that the service receives, in order of publication, slice by slice. An empty slice can also be a
- * pause in which other fibers run.
+ * pause in which other fibers run. A plan with more than `mostPeople` makes its buildings again for each slice.
  */
-export function* slices(scenario: Scenario, options: PlanOptions): IterableIterator<ReadonlyArray<Recorded>> {
+export function* slices(
+  scenario: Scenario,
+  options: PlanOptions,
+  mostPeople = mostKept
+): IterableIterator<ReadonlyArray<Recorded>> {
   const { sites } = scenario
   const makeDay = dayMaker()
   const room = idRoomOf(sites.length)
   const people = sites.reduce((sum, site) => sum + site.people, 0) * (options.rateScale ?? 1)
-  const isKept = people <= mostKept
+  const isKept = people <= mostPeople
   const wanted = wantedEvents[isKept ? "kept" : "forgotten"]
   const cursors: Array<Cursor> = []
   const planOf = (site: Site, place: number) => new BuildingPlan(site.traffic(), place, room, options, makeDay)
