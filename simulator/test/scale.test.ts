@@ -41,7 +41,11 @@ describe("a plan of many buildings", () => {
     const hashOf = (parts: ReadonlyArray<readonly [start: string, minutes: number]>) => {
       const hash = createHash("sha256")
       for (const [start, minutes] of parts)
-        for (const slice of slices(houses(40), { seed: 2, start: startAt(start), duration: minutes * minute }, 0))
+        for (const slice of slices(
+          houses(40),
+          { seed: 2, start: startAt(start), duration: minutes * minute, rateScale: 10 },
+          0
+        ))
           for (const record of slice) hash.update(lineOf(record))
       return hash.digest("hex")
     }
