@@ -6,10 +6,11 @@ import { BaseSequencer } from "vitest/node"
 export const longMatrices = "**/*.long.test.ts"
 
 /** Test files that take longest as measured, the longest first. */
-const long =
-  `Packages.long test/mutants Owners.long MoveKills Pages.long Vanished.long LoginPage test/means simulation/test/simulation
-  PostgresStore faults/Killed test/Backup faults/Vanished Concurrency Pooler browser/ /StoresAgree simulation/test/sqlite test/engine faults/ /SqliteStore postgres/Publish Races conformance/test security/
-  test/Agreement bench/test TokenGrowth TokenStoresAgree PasswordHash test/Postgres HostileReceivers`.split(/\s+/)
+const long = `Packages.long test/mutants Owners.long MoveKills Pages.long Vanished.long LoginPage test/means test/Move
+  simulation/test/simulation browser/ PostgresStore BuildingMoveRaces faults/Killed test/Backup faults/Vanished Concurrency Pooler
+  /StoresAgree simulation/test/sqlite test/engine faults/ Dispatcher vitest/entry warm.long questions.long seeds.long virtual scale
+  /SqliteStore postgres/Publish Races conformance/test security/ test/Agreement bench/test TokenGrowth TokenStoresAgree
+  PasswordHash test/Postgres HostileReceivers`.split(/\s+/)
 
 const place = ({ moduleId }: TestSpecification): number => [...long, ""].findIndex((part) => moduleId.includes(part))
 
