@@ -1,7 +1,7 @@
 /**
  * Loops that run until their scope closes, and turns of the event loop.
  */
-import { Effect, Latch, Option, Semaphore } from "effect"
+import { Clock, Effect, Latch, Option, Semaphore } from "effect"
 
 /** Pause of a loop after a defect, in milliseconds. */
 const defaultRest = 1_000
@@ -29,16 +29,34 @@ export const runForever = <R>(
     { disableYield: true }
   )
 
-// These are one per process, because a process has one event loop.
-const turns = Semaphore.makeUnsafe(1)
-const isCalm = Latch.makeUnsafe(true)
-const urgentWork = new Set<object>()
+/** What waits for the turns of an event loop. */
+interface EventLoop {
+  readonly turns: Semaphore.Semaphore
+  readonly urgentWork: Set<object>
+  /** Open while there is no urgent work. */
+  readonly isCalm: Latch.Latch
+}
+
+/**
+ * One event loop for each clock: a process has one of each. Tests have several clocks in a process, and a test that ends
+ * in the middle of urgent work must not delay others, whose clocks may stand still.
+ */
+const eventLoops = new WeakMap<Clock.Clock, EventLoop>()
+
+const eventLoopOf = (clock: Clock.Clock): EventLoop => {
+  const known = eventLoops.get(clock)
+  if (known !== undefined) return known
+  const made = { turns: Semaphore.makeUnsafe(1), urgentWork: new Set<object>(), isCalm: Latch.makeUnsafe(true) }
+  eventLoops.set(clock, made)
+  return made
+}
 
 /** Longest time for which urgent work delays a piece of other work, in milliseconds. */
 const longestDelay = 5
 
 /** Begins urgent work, which delays `inTurn` until the returned function is called. */
-export const beginUrgent = (): (() => void) => {
+export const beginUrgent = (clock: Clock.Clock): (() => void) => {
+  const { isCalm, urgentWork } = eventLoopOf(clock)
   const work = {}
   urgentWork.add(work)
   isCalm.closeUnsafe()
@@ -48,14 +66,15 @@ export const beginUrgent = (): (() => void) => {
   }
 }
 
-const awaitCalm = Effect.suspend(() =>
-  urgentWork.size === 0
-    ? Effect.void
-    : Effect.map(Effect.timeoutOption(isCalm.await, longestDelay), (calm) => {
-        // Work that takes long, or never ends because its process was torn down, delays only one piece.
-        if (Option.isNone(calm)) urgentWork.clear()
-      })
-)
+const awaitCalm = ({ isCalm, urgentWork }: EventLoop): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    urgentWork.size === 0
+      ? Effect.void
+      : Effect.map(Effect.timeoutOption(isCalm.await, longestDelay), (calm) => {
+          // Work that takes long delays only one piece.
+          if (Option.isNone(calm)) urgentWork.clear()
+        })
+  )
 
 /**
  * Begins a piece of work that blocks the event loop for about a millisecond in its own turn, after urgent work that is
@@ -63,4 +82,7 @@ const awaitCalm = Effect.suspend(() =>
  * at the same time. Other pieces can run while it waits, for example for a server.
  */
 export const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.andThen(turns.withPermit(Effect.andThen(awaitCalm, Effect.yieldNow)), work)
+  Effect.clockWith((clock) => {
+    const loop = eventLoopOf(clock)
+    return Effect.andThen(loop.turns.withPermit(Effect.andThen(awaitCalm(loop), Effect.yieldNow)), work)
+  })

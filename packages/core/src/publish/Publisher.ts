@@ -7,7 +7,7 @@
  * transaction ahead of all ordinary calls, and an eighth of `waitingBytes` is only for such calls. Each call is answered
  * when its own events are durable.
  */
-import { Cause, Context, Effect, Exit, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Option, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
 import type { NotServed } from "../model/BuildingMoves.ts"
 import { Absence, refusalOf } from "../model/BuildingMoves.ts"
@@ -195,8 +195,8 @@ const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): 
 }
 
 /** Begins urgent work that ends when the call is answered. */
-const endingUrgent = (call: Call): Call => {
-  const end = beginUrgent()
+const endingUrgent = (call: Call, clock: Clock.Clock): Call => {
+  const end = beginUrgent(clock)
   return {
     ...call,
     answer: (answer) => {
@@ -390,7 +390,7 @@ class GroupCommitPublisher {
 
   #submit(call: Call): void {
     this.#waitingSize += call.size
-    if (call.isUrgent) this.#urgent.push(endingUrgent(call))
+    if (call.isUrgent) this.#urgent.push(endingUrgent(call, Context.get(this.#context, Clock.Clock)))
     else {
       this.#ordinary.push(call)
       this.#arrived++
