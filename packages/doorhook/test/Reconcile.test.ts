@@ -34,7 +34,7 @@ describe("a receiver that reconciles by its feed", () => {
       createIntegration(url, token, `http://127.0.0.1:${port}/hook`, ["access_log"])
     )
     const file = join(folder, "receiver.db")
-    const receiver = Effect.gen(function* () {
+    const receiver = Effect.fnUntraced(function* (until: RegExp) {
       const running = yield* startNode(["--conditions=source", "--no-warnings", example], {
         env: {
           FEED: `${url}/v4/buildings/1/integrations/${id}/deliveries`,
@@ -44,7 +44,7 @@ describe("a receiver that reconciles by its feed", () => {
           WEBHOOK_SECRET: signing_secret
         }
       })
-      yield* Effect.promise(() => running.printed(/reconciled: \d+ events read/))
+      yield* Effect.promise(() => running.printed(until))
       return running
     })
     const published: Array<string> = []
@@ -72,9 +72,9 @@ describe("a receiver that reconciles by its feed", () => {
         (states) =>
           states.length === all.length && states.every((state) => state === "delivered" || state === "exhausted")
       )
-    /** Runs the receiver until it has reconciled, and kills it after everything that is then published has ended. */
-    const live = Effect.fnUntraced(function* (count: number) {
-      const { child, finished } = yield* receiver
+    /** Runs the receiver until it prints a text, and kills it after everything that is then published has ended. */
+    const live = Effect.fnUntraced(function* (count: number, until = /^reconciled$/m) {
+      const { child, finished } = yield* receiver(until)
       const before = published.length
       yield* publish(count)
       const states = yield* ended(published.slice(before))
@@ -86,6 +86,8 @@ describe("a receiver that reconciles by its feed", () => {
     assert.include(yield* live(20), "delivered")
     yield* publish(250)
     assert.notInclude(yield* ended(published.slice(20)), "delivered")
+    // Killed while it reads the feed, then while webhooks come.
+    yield* live(0, /50 events read/)
     yield* live(20)
     yield* live(0)
 

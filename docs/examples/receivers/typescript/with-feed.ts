@@ -32,8 +32,9 @@ const reconcile = async (): Promise<void> => {
     if (gap !== null) process.stderr.write(`doorhook no longer has all events since ${gap.from.toISOString()}\n`)
     for (const { event, id } of items) keep.run(id, JSON.stringify(event))
     save.run(FEED, cursor)
-    process.stdout.write(`reconciled: ${items.length} events read\n`)
+    process.stdout.write(`${items.length} events read\n`)
   }
+  process.stdout.write("reconciled\n")
 }
 
 createServer(receiver.node).listen(Number(PORT), "127.0.0.1")
