@@ -1,7 +1,8 @@
 /**
  * Loops that run until their scope closes, and turns of the event loop.
  */
-import { Clock, Effect, Latch, Option, Semaphore } from "effect"
+import { Effect, Latch, Option, Semaphore } from "effect"
+import type { Clock } from "effect"
 
 /** Pause of a loop after a defect, in milliseconds. */
 const defaultRest = 1_000

@@ -128,7 +128,7 @@ describe("pieces of long work, such as reading a list", () => {
   it.effect("wait while a call is being stored, but not longer than 5 ms", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      beginUrgent({ ...clock })
+      beginUrgent(yield* TestClock.make())
       assert.strictEqual(yield* waitOfPiece, 0, "beside work under another clock")
       beginUrgent(clock)
       assert.deepStrictEqual([yield* waitOfPiece, yield* waitOfPiece], [5, 0], "beside work that never ends")
