@@ -5,8 +5,8 @@
  *     node .ci/packed-install.ts [--linked ARCHIVES] [--into FOLDER] [VERSION...]
  *
  * `VERSION` names a further version of Node.js to test, like 18 or 26. With `--linked`, the script unpacks the archives
- * that `npm run pack` put into a folder, and links their dependencies to this workspace, so that it needs no registry. `--into` names an empty folder to
- * install into, which is not deleted afterwards.
+ * that `npm run pack` put into a folder, and links their dependencies to this workspace, so that it needs no registry.
+ * `--into` names an empty folder to install into, which is not deleted afterwards.
  */
 import { execFileSync } from "node:child_process"
 import {

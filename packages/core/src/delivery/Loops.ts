@@ -30,7 +30,7 @@ export const runForever = <R>(
     { disableYield: true }
   )
 
-/** What waits for the turns of an event loop. */
+/** Work that takes turns on an event loop. */
 interface EventLoop {
   readonly turns: Semaphore.Semaphore
   readonly urgentWork: Set<object>

@@ -142,22 +142,17 @@ const intoQueue = `INSERT INTO queue (id, integration_id, event_id, created_at, 
       SELECT id, integration, ${referenced}, created_at, state, lane, attempts, early, resend, due_at FROM moved WHERE ${open}`
 
 /** Inserts the rows of the query `moved` into tables of another form. */
-const intoStored: Readonly<Record<string, ReadonlyArray<string>>> = {
-  codes: [
-    `INSERT INTO codes SELECT hash, grant_id, client_id, redirect_uri, redirect_uri_given <> 0, code_challenge, expires_at,
-      used_at FROM moved`
-  ],
+const intoStored: Readonly<Record<string, string>> = {
+  codes: `INSERT INTO codes SELECT hash, grant_id, client_id, redirect_uri, redirect_uri_given <> 0, code_challenge,
+      expires_at, used_at FROM moved`,
   // One statement, so that the part is parsed once.
-  deliveries: [
-    `, queued AS (${intoQueue})
+  deliveries: `, queued AS (${intoQueue})
     INSERT INTO deliveries (id, integration_id, event_id, created_at, state, reason, lane, attempts, early, ${endedColumns})
       SELECT id, integration, ${referenced}, created_at, state, reason, lane, attempts, early, ${endedColumns}
-      FROM moved WHERE NOT ${open}`
-  ],
-  open_deliveries: [intoQueue],
-  cancellations: [
+      FROM moved WHERE NOT ${open}`,
+  open_deliveries: intoQueue,
+  cancellations:
     "INSERT INTO endings (integration_id, last_id, reason) SELECT integration, last_delivery, reason FROM moved"
-  ]
 }
 
 /** The tables in which the rows are stored, with the name of their key. */
@@ -207,17 +202,17 @@ const movedOf = (table: MovedTable): string => {
   return `WITH moved AS (SELECT ${values.join(", ")} FROM jsonb_array_elements($1::text::jsonb) AS r)`
 }
 
-const insertsOf = (table: MovedTable): ReadonlyArray<string> => {
-  const into = intoStored[table.name] ?? [
+const insertOf = (table: MovedTable): string => {
+  const into =
+    intoStored[table.name] ??
     `INSERT INTO ${table.name} (${Object.keys(table.columns).join(", ")}) OVERRIDING SYSTEM VALUE SELECT * FROM moved`
-  ]
-  return into.map((statement) => `${movedOf(table)} ${statement}`)
+  return `${movedOf(table)} ${into}`
 }
 
 /** Adds the rows of a part that are missing, except those of a grant that has ended since the grants were read. */
-const mergesOf = (table: MovedTable): ReadonlyArray<string> => {
+const mergeOf = (table: MovedTable): string => {
   const isKnown = "grant_id" in table.columns ? " WHERE grant_id IN (SELECT id FROM grants)" : ""
-  return insertsOf(table).map((statement) => `${statement}${isKnown} ON CONFLICT DO NOTHING`)
+  return `${insertOf(table)}${isKnown} ON CONFLICT DO NOTHING`
 }
 
 /** Finds a row of a part whose key another row has. */
@@ -448,7 +443,7 @@ class PostgresMoveSide implements BuildingSide {
         Effect.gen({ self: this }, function* () {
           if (!isEmpty) yield* this.#each([...count(-1), ...(isEvents ? unlist(events) : []), ...deletes], bounds)
           if (rows === "[]") return
-          yield* this.#each(insertsOf(table), [rows])
+          yield* this.#each([insertOf(table)], [rows])
           yield* this.#each([...(isEvents ? list(events) : []), ...count(1)], bounds)
         })
       )
@@ -619,7 +614,7 @@ class PostgresMoveSide implements BuildingSide {
   merge(table: MovedTable, rows: string): Effect.Effect<void, DatabaseUnusable> {
     return this.#run(
       Effect.gen({ self: this }, function* () {
-        yield* this.#each(mergesOf(table), [rows])
+        yield* this.#each([mergeOf(table)], [rows])
         if (table.name !== "access_tokens") return
         const [found] = yield* this.#sql.unsafe<{ readonly key: number }>(collision(table), [rows])
         if (found !== undefined)
