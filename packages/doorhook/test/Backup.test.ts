@@ -18,6 +18,7 @@ import { describeOnPostgres, newDatabase, startOwn } from "@doorhook/testkit/pos
 import { directory, event, live, mount, tokenFrom, untilInState } from "./harness/Embedded.ts"
 import { interruptWhen, writeProgram } from "./harness/Backups.ts"
 import { runHere } from "./harness/InProcess.ts"
+import { shared } from "./harness/Shared.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { doorhookProgram, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -120,12 +121,12 @@ const someReadable = /^keep +some of its secrets are not encrypted: let nobody e
 const isWhole = /^ok +tables +version \d+, the newest$/m
 
 /** New tables in a file. Each test gets a copy, because creating them takes longer than most tests. */
-const made = await Effect.runPromise(
+const made = shared(
   Effect.gen(function* () {
     const file = join(yield* temporaryFolder, "doorhook.db")
     yield* runHere(["migrate", "--database", file])
     return readFileSync(file)
-  }).pipe(Effect.scoped)
+  })
 )
 
 describe("a backup on SQLite", () => {
@@ -219,7 +220,7 @@ describe("a backup on SQLite", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-      writeFileSync(from, made)
+      writeFileSync(from, made())
       const database = new DatabaseSync(from)
       database.exec(`${twoIntegrations}; DELETE FROM settings; ${statements}`)
       database.close()
@@ -236,7 +237,7 @@ describe("a backup on SQLite", () => {
   live("succeeds if a killed backup with the same process id left its unfinished file", function* () {
     const folder = yield* temporaryFolder
     const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-    writeFileSync(from, made)
+    writeFileSync(from, made())
     writeFileSync(`${to}.${process.pid}.part`, "half")
     const { code, stderr } = yield* runHere(["backup", "--database", from, "--out", to])
     assert.strictEqual(code, 0, stderr)
@@ -312,7 +313,7 @@ describe("a backup on SQLite", () => {
   it.live.skipIf(!canMount(full))(full, () =>
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
-      writeFileSync(database, made)
+      writeFileSync(database, made())
       const disk = yield* smallDisk(1)
       yield* disk.fill
       const { code, stderr } = yield* runHere(["backup", "--database", database, join(disk.folder, "copy.db")])
@@ -326,7 +327,7 @@ describe("a backup on SQLite", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = (name: string): string => join(folder, name)
-      writeFileSync(file("doorhook.db"), made)
+      writeFileSync(file("doorhook.db"), made())
       writeFileSync(file("there.db"), "of another program")
       prepare?.(file)
       const before = readdirSync(folder).map((name) => [name, readFileSync(file(name), "base64")])
@@ -346,7 +347,7 @@ describe("a backup on SQLite", () => {
   live("replaces a file with --force, and leaves nothing after an interruption", function* () {
     const folder = yield* temporaryFolder
     const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
-    writeFileSync(from, made)
+    writeFileSync(from, made())
     writeFileSync(to, "an older one", { mode: 0o644 })
     const replaced = yield* runHere(["backup", "--database", from, "--out", to, "--force"])
     assert.strictEqual(replaced.code, 0, replaced.stderr)

@@ -7,6 +7,7 @@ import type { PooledServer } from "@doorhook/testkit/postgres/Pgbouncer"
 import { describeOnPgbouncer } from "@doorhook/testkit/postgres/Pgbouncer"
 import { newDatabase, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { PostgresDatabase, PostgresInspection, PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
+import { times } from "@doorhook/testkit/Sample"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -124,7 +125,7 @@ for (const mode of ["session", "transaction"] as const) {
             return Promise.all(traffic)
           })
         )
-        for (let time = 0; time < 6; time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
+        for (let time = 0; time < times(6, 20); time++) assert.strictEqual((yield* modeOf(url))?.mode, mode)
       }).pipe(Effect.scoped)
     )
 
